@@ -157,8 +157,8 @@ class BadScenarios(ProgramTest):
         self.assertFalse((self.folder / "out").exists())
         self.call("validate", self.write(scenario), "--timing-only")
 
-    def test_a_sweep_of_100000_points_is_checked_in_seconds(self):
-        count = 100_000 if IS_RELEASE else 4_000
+    def test_a_large_sweep_is_checked_in_seconds(self):
+        count = 100_000 if os.environ.get("GRADRACE_LONG") else 20_000 if IS_RELEASE else 4_000
         means = [round(1 + 1e-6 * i, 6) for i in range(count)]
         sweeps = {
             "product": {"protocol.k": [1, 2, 3, 4], "cluster.runtime.mean": means[: count // 4]},
@@ -173,8 +173,8 @@ class BadScenarios(ProgramTest):
                 _, process.returncode, used = os.wait4(process.pid, 0)
             self.assertEqual(process.returncode, 0)
             if IS_RELEASE:
-                self.assertLess(used.ru_utime, 15, name)  # 1.2 s
-                self.assertLess(used.ru_maxrss, 400 * 1024, name)  # KiB; 180 to 260 MiB
+                self.assertLess(used.ru_utime, 15e-5 * count, name)  # a tenth of it
+                self.assertLess(used.ru_maxrss, 4 * count + 20_000, name)  # KiB; of 100,000 points 180 to 260 MiB
 
     def test_a_list_of_a_sweep_is_written_by_its_ends(self):
         rates = [0.01, 0.0215443469003, 0.0464158883361, 0.1, 0.215443469003, 0.464158883361, 1]
@@ -535,7 +535,7 @@ class Usage(ProgramTest):
             replicas=1,
             sweep={"protocol": [{"kind": "async"}]},
             model={"kind": "softmax", "dataset": dataset},
-            stop={"updates": 4000},
+            stop={"updates": 1500},
             record={"every_updates": 1},
         )
         told, _ = self.call("run", self.write(often))
