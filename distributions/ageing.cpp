@@ -59,9 +59,9 @@ Ageing ageing_on_grid(const Distribution& law) {
       const double used_high = std::log(law.survival(sum * (1 - rounding)));
       shorter = shorter || used_low > both_new + tie;
       longer = longer || used_high < both_new - tie;
+      if (shorter && longer) return Ageing::neither;
     }
   }
-  if (shorter && longer) return Ageing::neither;
   if (shorter) return Ageing::new_shorter;
   return longer ? Ageing::new_longer : Ageing::memoryless;
 }
