@@ -37,7 +37,6 @@ class Claim:
     power: float | None = (
         None  # the smallest effect that it would have found, by its standard error
     )
-    notices: str = ""  # which falsified outputs change its verdict
 
 
 def fewest_replicas(*samples):

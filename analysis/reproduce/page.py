@@ -19,7 +19,6 @@ from reproduce.claims import (
     count,
     count_kinds,
 )
-from reproduce.falsified import WAYS
 from reproduce.figures import PLOTTED, SIMULATED, THEORY, Table
 from reproduce.interactive import NARROW, arrange_script, plotly_html
 from reproduce.origins import duration
@@ -93,19 +92,6 @@ def by_reason(known, claims):
     return reasons
 
 
-def noticed(claims):
-    """A row for each kind of the claims that hold: how many they are, how many notice each way of
-    falsifying, and how many notice two or more, one or none."""
-    for kind in KINDS:
-        ways = [one.notices.split() for one in claims if one.kind == kind and one.verdict == PASS]
-        if not ways:
-            continue
-        seen = [sum(way in one for one in ways) for way in WAYS]
-        many = [len(set(one) & set(WAYS)) for one in ways]
-        split = [sum(n >= 2 for n in many), many.count(1), many.count(0)]
-        yield {"kind": kind, "numbers": [len(ways), *seen, *split]}
-
-
 def how_made(origins):
     """Programs, machines and the time of all runs."""
     versions = dict.fromkeys(origin.version for origin in origins)
@@ -123,8 +109,8 @@ def write_page(path, paper, judged, known, origins, command, quick):
     drawn = any(not isinstance(figure, Table) for figure in judged.figures)
     render(
         path, "paper.html", title=paper.TITLE, paper=paper, quick=quick, figures=figures,
-        all_counts=count(judged.claims), counts=count(not_fitted), fitted=count(fitted), holding=count_kinds(judged.claims, PASS), ways=WAYS,
-        noticed=list(noticed(judged.claims)), known=known, known_by_reason=by_reason(known, judged.claims),
+        all_counts=count(judged.claims), counts=count(not_fitted), fitted=count(fitted), holding=count_kinds(judged.claims, PASS),
+        known=known, known_by_reason=by_reason(known, judged.claims),
         claims=sorted(judged.claims, key=lambda claim: VERDICTS.index(claim.verdict)),
         figures_of={
             claim.id: [one for one in figures if one.name in judged.figures_of.get(claim.id, [])]

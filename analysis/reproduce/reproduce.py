@@ -1,5 +1,5 @@
 """Draws the figures of a paper from the output folders of its scenarios and judges its claims:
-reproduce.py PAPER DIR writes DIR/index.html, DIR/claims.csv, DIR/notices.csv and DIR/figures/*.png;
+reproduce.py PAPER DIR writes DIR/index.html, DIR/claims.csv and DIR/figures/*.png;
 1 if a claim fails that is not known to. --list PAPER... prints their titles; --index PAGE FOLDER... writes a page
 that links theirs."""
 
@@ -35,7 +35,6 @@ class Judged:
 
     figures: list = field(default_factory=list)
     claims: list = field(default_factory=list)
-    notices: list = field(default_factory=list)  # of falsified outputs, by the claims
     missing: dict = field(default_factory=dict)  # {scenario or experiment: why it is left out}
     sources: dict = field(default_factory=dict)  # {figure: scenarios}
     figures_of: dict = field(default_factory=dict)  # {claim's id: figures}
@@ -107,7 +106,6 @@ def judge(paper, outputs):
 def reproduce(name, folder, quick):
     """Writes the paper's files; the exit status."""
     from reproduce.drawing import draw_figures  # --list should not wait for these
-    from reproduce.falsified import falsify, tell, unmarked, write_notices
     from reproduce.origins import read_origins
     from reproduce.page import write_page
 
@@ -117,16 +115,11 @@ def reproduce(name, folder, quick):
         one.id: listed[one.id] for one in judged.claims if one.verdict == FAIL and one.id in listed
     }
     command = f"gradrace reproduce {name}" + (" --quick" if quick else "")
-    judged.notices = falsify(paper, folder)
-    tell(judged.claims, judged.notices, getattr(paper, "UNNOTICED", {}))
     write_claims(judged.claims, folder / "claims.csv")
-    write_notices(judged.claims, judged.notices, folder / "notices.csv")
     draw_figures(judged.figures, folder / "figures")
     write_page(folder / "index.html", paper, judged, known, read_origins(folder), command, quick)
     for line in told(name, judged.claims, listed):
         print(line)
-    for one in unmarked(judged.claims):
-        print(f"notices no falsified output, and UNNOTICED does not say why: {one.id}")
     counts = ", ".join(f"{n} {verdict}" for verdict, n in count(judged.claims).items())
     fitted = count_kinds(judged.claims, PASS)[FITTED]
     counts += f"; fitted to what they claim: {fitted} of those that pass" if fitted else ""

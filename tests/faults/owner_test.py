@@ -112,7 +112,7 @@ class Others(ProgramTest):
         self.assertIn("f: holds results already", self.call("fit", "t.csv", "--out", "f", status=2)[1])
 
     def test_a_page_of_nobody_knows_whom_stops_reproduce(self):
-        for name in ("index.html", "claims.csv", "notices.csv", "skipped.json"):
+        for name in ("index.html", "claims.csv", "skipped.json"):
             (self.folder / name).mkdir()
             (self.folder / name / name).write_text("mine")
             _, told = self.call("reproduce", "chan2014", "--quick", "--out", name, status=2)

@@ -72,7 +72,6 @@ def judged():
         Row("3.skipped", "Fig 3", claim="left out").skipped("no data"),
         Row("4.theirs", "Fig 4", claim="theirs", tolerance=str(Tolerance(relative=0.1))).disagrees(2, 1),
     ]
-    claims[0].notices = "equal scaled"
     return Judged(
         figures,
         claims,

@@ -28,9 +28,6 @@ ABOUT = {
     "X2": "the largest stable rate at a constant staleness",
 }
 
-# Claims that notice no falsified output, and why.
-UNNOTICED = {"D3.divided": "hash", "D3.penalty": "hash"}
-
 EXPERIMENTS = [
     (penalty, ["D1", "D2"]),
     (similar, ["D1"]),

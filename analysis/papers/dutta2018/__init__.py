@@ -55,9 +55,6 @@ ABOUT = {
     19: "Fig 14: the clock of larger minibatches",
 }
 
-# Claims that notice no falsified output, and why.
-UNNOTICED = {"16.loss": "both are equal"}
-
 EXPERIMENTS = [
     (timelines, [6]),
     (fig5, [8]),

@@ -37,9 +37,6 @@ ABOUT = {
     7: "lazy caching against push",
 }
 
-# Claims that notice no falsified output, and why.
-UNNOTICED = {"7.push": "trace"}
-
 EXPERIMENTS = [
     (clocks, [4, 5]),
     (slow_learner, [4, 5]),

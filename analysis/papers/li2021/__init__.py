@@ -93,11 +93,6 @@ ABOUT = {
     "O2": "times with and without the cost of the switch",
 }
 
-# Claims that notice no falsified output, and why.
-UNNOTICED = {f"B1.setup-{setup}": "a search, no table" for setup in (1, 2, 3)} | {
-    "T7.total": "a bound far away",
-}
-
 EXPERIMENTS = [
     (times, ["T1", "T3", "T4", "T5"]),
     (throughput, ["T2"]),

@@ -49,14 +49,6 @@ ABOUT = {
     10: "setting up communicators",
 }
 
-# Claims that notice no falsified output, and why.
-UNNOTICED = {
-    "4.bound": "a bound",
-    "7.complete-overlap": "status",
-    "7.exponential-in-turn": "status",
-    "7.exponential-overlap": "status",
-}
-
 EXPERIMENTS = [
     (throughput, [3, 4, 5, 6]),
     (losses, [3, 4]),

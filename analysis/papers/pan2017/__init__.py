@@ -68,15 +68,6 @@ ABOUT = {
     13: "Table 1: staleness of async, layer by layer",
 }
 
-# Claims that notice no falsified output, and why.
-UNNOTICED = {
-    "1.staleness": "every point has 0",
-    "11.mild-5": "a wide bound, on the least of four rates",
-    "11.mild-15": "a wide bound, on the least of four rates",
-    "6.left-power": "by the law of updates",
-    "6.left-line": "by the law of updates",
-}
-
 EXPERIMENTS = [
     (fig2, [11]),
     (fig2_quadratic, [11]),

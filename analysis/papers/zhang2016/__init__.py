@@ -62,14 +62,6 @@ ABOUT = {
     11: "overlap: shorter epochs, staler gradients",
 }
 
-# Claims that notice no falsified output, and why.
-UNNOTICED = {
-    "2.dropped": "trace",
-    "5.quadratic-learns-1": "a bound far away",
-    "5.quadratic-learns-2": "a bound far away",
-    "5.softmax-divided": "all are equal",
-}
-
 EXPERIMENTS = [
     (fig1, [4]),
     (fig1_in_step, [4]),

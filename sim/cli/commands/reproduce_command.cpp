@@ -203,7 +203,7 @@ void refuse_other_page(const fs::path& page) {
 void refuse_others(const fs::path& out) {
   refuse_other_page(out / "index.html");
   constexpr std::pair<const char*, std::string_view> beginnings[] = {
-      {"claims.csv", "id,source,claim,"}, {"notices.csv", "claim,verdict,"}, {"skipped.json", "{"}};
+      {"claims.csv", "id,source,claim,"}, {"skipped.json", "{"}};
   for (const auto& [name, begin] : beginnings) {
     std::ifstream file = opened_file(out / name);
     std::string line;

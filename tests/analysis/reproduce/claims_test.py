@@ -178,8 +178,8 @@ class Verdicts(unittest.TestCase):
         self.assertEqual((row["source"], row["claim"], row["verdict"]), ("a, b", 'with "quotes"', "pass"))
         self.assertEqual(count(claims)["pass"], 1)
         numbers = ["expected_value", "measured_value", "standard_error", "replicas"]
-        self.assertEqual(list(row)[7:], [*numbers, "kind", "power", "notices"])
-        self.assertEqual((row["kind"], row["power"], row["notices"]), ("simulated", "", ""))
+        self.assertEqual(list(row)[7:], [*numbers, "kind", "power"])
+        self.assertEqual((row["kind"], row["power"]), ("simulated", ""))
         self.assertEqual((row["expected_value"], row["measured_value"], row["replicas"]), ("1.0", "1.0", ""))
 
 

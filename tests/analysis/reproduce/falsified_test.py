@@ -12,19 +12,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "analysis"))
 
 import fabricate
 import numpy as np
-from results.folder import read_records
-from reproduce.claims import FITTED, THEORY, Claim, Tolerance
-from reproduce.falsified import (
-    WAYS,
-    FalsifiedFiles,
-    NotedFiles,
-    Reading,
-    falsified,
-    falsify,
-    tell,
-    unmarked,
-    write_notices,
-)
+from falsified import WAYS, FalsifiedFiles, NotedFiles, Reading, falsified, falsify
+from reproduce.claims import THEORY, Tolerance
 from reproduce.outputs import Files as ResultFiles
 from reproduce.rows import Row
 from reproduce.outputs import Outputs
@@ -184,33 +173,6 @@ class Claims(MadeUpRuns):
 
         with mock.patch.object(Row, "ordered", yes):
             self.assertNotIn("1.ordered", self.noticed())
-            claims = times(Outputs(self.folder.parent))[1]
-            tell(claims, falsify(PAPER, self.folder.parent), {"1.always": "a reason"})
-        self.assertEqual([one.id for one in unmarked(claims)], ["1.ordered"])
-
-    def test_each_claim_says_what_it_notices_or_why_nothing(self):
-        claims = [
-            Claim(id, "", "", "", "", "", verdict, kind=kind)
-            for id, verdict, kind in (
-                ("two", "pass", "simulated"), ("one", "pass", "simulated"), ("none", "pass", "simulated"),
-                ("marked", "pass", "simulated"), ("theory", "pass", THEORY), ("fit", "pass", FITTED),
-                ("fails", "fail", "simulated"),
-            )
-        ]  # fmt: skip
-        notices = [SimpleNamespace(claim=id, way=way, reading=Reading("race", "runs.csv", "updates"))
-                   for id, way in (("two", "noise"), ("two", "equal"), ("one", "scaled"))]  # fmt: skip
-        tell(claims, notices, {"marked": "trace"})
-        told = {one.id: one.notices for one in claims}
-        self.assertEqual(
-            told,
-            {"two": "equal noise", "one": "scaled (weak)", "none": "", "marked": "(trace)", "theory": "(no run)",
-             "fit": "(fit)", "fails": ""},
-        )  # fmt: skip
-        self.assertEqual([one.id for one in unmarked(claims)], ["none"])
-        write_notices(claims, notices, self.folder / "notices.csv")
-        rows = read_records(self.folder / "notices.csv")
-        self.assertEqual(list(rows[0]), ["claim", "verdict", *WAYS])
-        self.assertEqual(rows[1]["scaled"], "race/runs.csv: updates")
 
 
 if __name__ == "__main__":

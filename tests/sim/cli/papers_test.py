@@ -1,7 +1,8 @@
 """The quick forms of the papers that are named, by one thread: which claims hold, which fail and are known to, which are left out,
 how long it takes, and whether their pages work in a browser.
 
-With GRADRACE_LONG and GRADRACE_DATA it covers the figures on data too, which take as long as all others; else they are skipped."""
+With GRADRACE_LONG all claims are judged again on falsified results, and with GRADRACE_DATA too it covers the figures on data, which
+take as long as all others; else they are skipped."""
 
 import json
 import os
@@ -19,7 +20,9 @@ sys.dont_write_bytecode = True
 from browser import NAMES, Browser, find_browser
 
 PAPERS = sys.argv[1:]
-HAS_DATA = bool(os.environ.get("GRADRACE_LONG") and os.environ.get("GRADRACE_DATA"))
+IS_LONG = bool(os.environ.get("GRADRACE_LONG"))
+HAS_DATA = IS_LONG and bool(os.environ.get("GRADRACE_DATA"))
+FALSIFIED = PAPERS if IS_LONG else [paper for paper in PAPERS if paper in ("dutta2021", "luo2019", "zhou2020")]  # five seconds each
 
 
 def of_paper(paper, *ids):
@@ -86,12 +89,28 @@ NEEDS_DATA = (
 )
 
 
-def marked_as_unnoticed(paper):
-    """{id: mark} of claims that the paper's package says notice nothing."""
-    code = f"import json, papers.{paper} as paper; print(json.dumps(getattr(paper, 'UNNOTICED', {{}})))"
-    words = [ROOT / ".venv/bin/python", "-B", "-c", code]
-    done = subprocess.run(words, cwd=ROOT / "analysis", check=True, capture_output=True, text=True)
-    return json.loads(done.stdout)
+# What notices no falsified output.
+UNNOTICED = (
+    of_paper("chan2014", "D3.divided", "D3.penalty")  # of hashes
+    | of_paper("dutta2018", "16.loss")  # both are equal
+    | of_paper("ho2013", "7.push")  # of a trace
+    | of_paper("li2021", *(f"B1.setup-{setup}" for setup in (1, 2, 3)))  # of a search
+    | of_paper("li2021", "T7.total")  # a bound far away
+    | of_paper("luo2019", "4.bound")  # a bound far away
+    | of_paper("luo2019", "7.complete-overlap", "7.exponential-in-turn", "7.exponential-overlap")  # of a status
+    | of_paper("pan2017", "1.staleness")  # every point has 0
+    | of_paper("pan2017", "11.mild-5", "11.mild-15")  # a wide bound, on the least of four rates
+    | of_paper("pan2017", "6.left-power", "6.left-line")  # by the law of updates
+    | of_paper("zhang2016", "2.dropped")  # of a trace
+    | of_paper("zhang2016", "5.quadratic-learns-1", "5.quadratic-learns-2")  # a bound far away
+    | of_paper("zhang2016", "5.softmax-divided")  # all are equal
+)
+
+
+def ways_noticed(paper, folder):
+    """{id of a claim: {way of falsifying: columns}}."""
+    words = [ROOT / ".venv/bin/python", ROOT / "tests/support/falsified.py", paper, folder]
+    return json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
 
 
 class Papers(unittest.TestCase):
@@ -140,29 +159,23 @@ class Papers(unittest.TestCase):
         left_out = {id for id in NOT_MODELLED | (UNDECIDED if HAS_DATA else NEEDS_DATA) if id.split(":")[0] in PAPERS}
         self.assertEqual(self.ids("skipped") - NEEDS_A_GPU, left_out, self.told)
 
-    def test_every_claim_that_holds_notices_falsified_outputs_or_says_why_not(self):
-        silent = [f"{paper}: {row['id']}" for paper, table in self.claims.items()
-                  for row in table if row["verdict"] == "pass" and not row["notices"]]  # fmt: skip
-        self.assertEqual(silent, [], self.told)
-        self.assertNotIn("UNNOTICED", self.told)
-        ways = [len(row["notices"].split()) for table in self.claims.values() for row in table
-                if row["verdict"] == "pass" and row["kind"] == "simulated" and "(" not in row["notices"]]  # fmt: skip
-        self.assertGreaterEqual(min(ways), 2)
+    def test_claims_that_hold_notice_falsified_outputs(self):
+        """But those of no run, those of a fit and those that are marked; of all that are of runs 0.9 notice several ways."""
+        several = []
+        for paper in FALSIFIED:
+            noticed = ways_noticed(paper, self.out / paper)
+            holding = [row for row in self.claims[paper] if row["verdict"] == "pass"]
+            silent = {row["id"] for row in holding if row["id"] not in noticed}
+            excused = {row["id"] for row in holding if row["kind"] in ("theory", "fitted")}
+            marked = UNNOTICED & of_paper(paper, *(row["id"] for row in holding))
+            self.assertEqual(of_paper(paper, *silent - excused), marked)
+            several += [len(noticed.get(row["id"], [])) > 1 for row in holding if row["kind"] == "simulated"]
+        if IS_LONG:
+            self.assertGreater(sum(several), 0.9 * len(several))
 
-    def test_what_is_marked_as_unnoticed_is(self):
-        for paper, table in self.claims.items():
-            marks = marked_as_unnoticed(paper)
-            told = {row["id"]: row["notices"] for row in table if row["verdict"] == "pass"}
-            for id, mark in marks.items():
-                if id in told:
-                    self.assertEqual(told[id], f"({mark})", f"{paper}: {id}: take it off UNNOTICED")
-
-    def test_most_claims_are_of_runs_and_notice_several_ways_of_falsifying(self):
-        simulated = [row["notices"] for table in self.claims.values() for row in table
-                     if row["verdict"] == "pass" and row["kind"] == "simulated"]  # fmt: skip
-        several = [one for one in simulated if "(" not in one]
+    def test_most_claims_are_of_runs(self):
+        simulated = [row for table in self.claims.values() for row in table if row["verdict"] == "pass" and row["kind"] == "simulated"]
         self.assertGreater(len(simulated), 34 * len(PAPERS))
-        self.assertGreater(len(several), 0.9 * len(simulated))
 
     def test_the_pages_open_in_a_browser_without_an_error_and_load_nothing(self):
         if not find_browser():

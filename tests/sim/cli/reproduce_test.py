@@ -19,7 +19,7 @@ from program import ROOT, ProgramTest, changed, rows, skip
 PYTHON = ROOT / ".venv/bin/python"
 COLUMNS = [
     "id", "source", "claim", "expected", "tolerance", "measured", "verdict",
-    "expected_value", "measured_value", "standard_error", "replicas", "kind", "power", "notices",
+    "expected_value", "measured_value", "standard_error", "replicas", "kind", "power",
 ]  # fmt: skip
 # Scenarios of dutta2018 that take a second and need no data.
 CHEAP = (

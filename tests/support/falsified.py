@@ -1,18 +1,24 @@
-"""The judging, tested: a paper's claims are judged again on results of which one column is
-falsified. A claim whose verdict changes has noticed it."""
+"""The judging, tested: a paper's claims are judged again on results of which one column is falsified.  A claim whose verdict changes
+has noticed it.  falsified.py PAPER DIR prints {claim: {way of falsifying: columns}} as JSON, of those that notice any."""
 
 import contextlib
+import importlib
 import io
+import json
+import sys
 import warnings
 import zlib
 from collections import defaultdict
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "analysis"))
+
 import numpy as np
-from reproduce.claims import FITTED, PASS, THEORY, write_table
 from reproduce.outputs import Files, Outputs
 from results.folder import number
 
@@ -156,9 +162,7 @@ def falsified(values, way, seed):
     flat = np.concatenate(list(values.values()))
     if flat.dtype.kind not in "fi":
         return values
-    found = (
-        moved(values, seed) if way == NOISE else {at: FACTOR * one for at, one in values.items()}
-    )
+    found = moved(values, seed) if way == NOISE else {at: FACTOR * one for at, one in values.items()}
     return {at: one.round() for at, one in found.items()} if is_whole(flat) else found
 
 
@@ -180,10 +184,7 @@ def texts_of(values):
     if values.dtype.kind != "f":
         return values.tolist()
     if is_whole(values):
-        return [
-            "" if np.isnan(one) else str(int(one)) if np.isfinite(one) else repr(one)
-            for one in values.tolist()
-        ]
+        return ["" if np.isnan(one) else str(int(one)) if np.isfinite(one) else repr(one) for one in values.tolist()]
     return ["" if one != one else repr(one) for one in values.tolist()]
 
 
@@ -232,9 +233,7 @@ class FalsifiedFiles:
         names = [event for event in events if event["ph"] != "X"]
         whole = {(point, 0): np.fromiter([one], object, 1) for point, one in of.items()}
         found = permuted(whole, self.way)
-        return names + [
-            event | {"pid": point} for (point, _), (one,) in found.items() for event in one
-        ]
+        return names + [event | {"pid": point} for (point, _), (one,) in found.items() for event in one]
 
     def _falsified(self, values):
         found = falsified(values, self.way, self.seed)
@@ -299,32 +298,12 @@ def falsify(paper, folder):
         return [one for notices in found for one in notices]
 
 
-def tell(claims, notices, marks):
-    """Says in each claim which ways of falsifying change its verdict; in brackets that there is one
-    alone, or why there is none, as marks {id: why} have it."""
-    seen = defaultdict(set)
-    for one in notices:
-        seen[one.claim].add(one.way)
-    reasons = {THEORY: "no run", FITTED: "fit"}
-    for claim in claims:
-        ways = [way for way in WAYS if way in seen[claim.id]]
-        mark = "weak" if len(ways) == 1 else marks.get(claim.id) or reasons.get(claim.kind)
-        bracket = [f"({mark})"] if len(ways) < 2 and mark and claim.verdict == PASS else []
-        claim.notices = " ".join(ways + bracket)
+def main(name, folder):
+    readings = defaultdict(lambda: defaultdict(list))
+    for one in falsify(importlib.import_module(f"papers.{name}"), Path(folder)):
+        readings[one.claim][one.way].append(str(one.reading))
+    print(json.dumps(readings, indent=1))
 
 
-def unmarked(claims):
-    """Those that hold, notice nothing and do not say why."""
-    return [one for one in claims if one.verdict == PASS and not one.notices]
-
-
-def write_notices(claims, notices, path):
-    """A row a claim: by which columns it notices each way of falsifying them."""
-    readings = defaultdict(list)
-    for one in notices:
-        readings[one.claim, one.way].append(str(one.reading))
-    rows = [
-        [claim.id, claim.verdict, *("; ".join(readings[claim.id, way]) for way in WAYS)]
-        for claim in claims
-    ]
-    write_table(path, ["claim", "verdict", *WAYS], rows)
+if __name__ == "__main__":
+    main(*sys.argv[1:])
