@@ -264,6 +264,14 @@ prepare_extras() {
   prepare_formatters
 }
 
+# What nothing is built with.
+prepare_beside() {
+  local status=0
+  prepare_plots || status=$?
+  prepare_extras
+  return "$status"
+}
+
 # ---- build
 
 # A build tree of this folder (a moved or copied one belongs to another).
@@ -384,9 +392,10 @@ main() {
   if [[ -n $target ]] && is_built "$target" && plots_settled && extras_settled; then exit 0; fi
   take_turn
   install_packages
-  prepare_plots
-  prepare_extras
+  prepare_beside & # waits for downloads, most of the time
+  local beside=$!
   if [[ -n $target ]] && ! is_built "$target"; then build "$target"; fi
+  wait "$beside"
 }
 
 main "$@"
