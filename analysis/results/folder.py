@@ -26,7 +26,7 @@ class NoResults(ResultsError, FileNotFoundError):
 # What goes wrong where a file, or a value in it, is not as gradrace writes it.
 OF_EDITED_FILES = ValueError, csv.Error, LookupError, TypeError, AttributeError, RecursionError
 KEYS = ["point", "replica"]
-BEFORE = "an older gradrace wrote it; run the scenario again"
+BEFORE = "an older gradrace wrote it; gradrace run --force makes it anew"
 
 
 def words_of(problem):

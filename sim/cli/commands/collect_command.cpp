@@ -41,7 +41,9 @@ class Sources {
       }
     }
     if (stores_.empty())
-      throw UsageError("collect: " + folders.front().string() + ": its stores are empty");
+      throw UsageError("collect: " + (complaints_.empty()
+                                          ? folders.front().string() + ": its stores are empty"
+                                          : complaints_.front()));
   }
 
   /// Of the scenario whose runs are collected.

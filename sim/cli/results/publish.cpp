@@ -169,6 +169,8 @@ Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const Ru
   const auto curves = error_curve_rows(scenario, theories);
   if (!curves.empty()) tables.add(theory_csv.page(), theory_csv, curves);
   if (format == Format::sqlite) add_catalog(tables, scenario);
+  std::vector<CountedExchanges> counted;
+  for (const Point& point : scenario.points) counted.push_back(counted_exchanges(point));
   Gathering gathering(folder);
   std::string cells;
   for (std::size_t run = 0; run < scenario.runs(); ++run) {
@@ -196,8 +198,8 @@ Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const Ru
       result.reason = failure->second;
     }
     cells.clear();
-    runs_file.add(
-        cells, {at, theories[point], result, gradrace::summary_of(result), counted_exchanges(at)});
+    runs_file.add(cells,
+                  {at, theories[point], result, gradrace::summary_of(result), counted[point]});
     begin("runs.csv").add(cells);
   }
   tables.end();

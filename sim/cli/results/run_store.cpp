@@ -26,6 +26,7 @@ namespace {
 
 constexpr std::string_view magic = "runs\x1a\r\n\2";
 constexpr std::string_view any_magic = magic.substr(0, 7);  // without the version of the form
+constexpr unsigned header_copies = 2;                       // a damaged byte leaves one
 constexpr std::size_t piece_size = 1 << 20;
 constexpr std::size_t most_result_bytes = 64 << 20;  // a million of targets have some 20 MB
 constexpr auto sync_interval = std::chrono::milliseconds(500);
@@ -77,11 +78,13 @@ std::string part_head(std::string_view file, std::uint64_t length) {
 
 bool RunStore::may_be(const std::filesystem::path& file) {
   if (!std::filesystem::is_regular_file(file)) return false;
-  std::string bytes(any_magic.size(), '\0');
+  std::string bytes(piece_size, '\0');
   std::ifstream stream(file, std::ios::binary);
   stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   bytes.resize(static_cast<std::size_t>(stream.gcount()));
-  return any_magic.starts_with(bytes) || bytes.find_first_not_of('\0') == std::string::npos;
+  const std::string_view first = std::string_view(bytes).substr(0, any_magic.size());
+  return any_magic.starts_with(first) || first.find_first_not_of('\0') == std::string::npos ||
+         bytes.find(any_magic) != std::string::npos;
 }
 
 RunStore::RunStore(std::filesystem::path file, Use use) : file_(std::move(file)) {
@@ -101,12 +104,12 @@ RunStore::RunStore(std::filesystem::path file, Use use) : file_(std::move(file))
 }
 
 bool RunStore::is_all(std::string_view header, const std::vector<StoredRun>& runs) const {
-  std::uint64_t end = frame + header.size();
+  std::uint64_t end = header_copies * (frame + header.size());
   for (const StoredRun& run : runs) {
     if (run.content != end + sizeof(Head)) return false;
     end += frame + run.length;
   }
-  return end == end_;
+  return end == end_ && !is_damaged();
 }
 
 RunStore::~RunStore() { ::close(descriptor_); }
@@ -271,8 +274,9 @@ std::uint64_t RunStore::next_head(std::uint64_t begin) const {
 }
 
 void RunStore::add_header(std::string_view text) {
-  write({.key = boost::uuids::nil_uuid(), .length = text.size()},
-        [&](const Put& put) { put(text); });
+  for (unsigned copy = 0; copy < header_copies; ++copy)
+    write({.key = boost::uuids::nil_uuid(), .length = text.size()},
+          [&](const Put& put) { put(text); });
   header_ = text;
 }
 

@@ -43,7 +43,7 @@ class RunStore {
  public:
   enum class Use { read, add };
 
-  /// Whether the file is none of somebody else's, by how it begins.
+  /// Whether the file is none of somebody else's, by how it or a record soon after begins.
   static bool may_be(const std::filesystem::path& file);
 
   /// To add to, makes the file where there is none; no other call may, as FolderLock sees to it.
@@ -59,7 +59,7 @@ class RunStore {
   /// Whether it is that header and these runs of it, one after the other, and nothing else.
   bool is_all(std::string_view header, const std::vector<StoredRun>& runs) const;
 
-  /// The last one that was there; empty: none.
+  /// The last one that was there, of which there are two copies; empty: none.
   const std::string& header() const { return header_; }
   void add_header(std::string_view text);
 

@@ -272,7 +272,7 @@ class Reading(fabricate.Folder):
         manifest = self.folder / "manifest.json"
         facts = json.loads(manifest.read_text())
         manifest.write_text(json.dumps({key: facts[key] for key in facts if key != "points"}))
-        with self.assertRaisesRegex(ResultsError, 'race/manifest.json.*has no "points": an older.*run the scenario again'):
+        with self.assertRaisesRegex(ResultsError, 'race/manifest.json.*has no "points": an older.*run --force makes it anew'):
             read_results(self.folder)
 
     def test_a_folder_without_runs_is_refused(self):

@@ -109,7 +109,7 @@ class Reading(fabricate.Folder):
         facts = json.loads((self.folder / "manifest.json").read_text())
         del facts["points"]
         (self.folder / "manifest.json").write_text(json.dumps(facts))
-        self.assertEqual(self.message(), 'manifest.json: cannot be read: it has no "points": an older gradrace wrote it; run the scenario again')
+        self.assertEqual(self.message(), 'manifest.json: cannot be read: it has no "points": an older gradrace wrote it; gradrace run --force makes it anew')
 
 
 if __name__ == "__main__":

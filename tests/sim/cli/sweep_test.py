@@ -252,21 +252,31 @@ class Damage(SweepTest):
         self.assertIn("whole/runs.store: 1 damaged record left out", told)
         self.assertEqual(self.everything_but_what_is_kept("whole", damaged), wanted)
 
-    def test_a_store_whose_header_is_damaged_is_called_so(self):
-        self.whole()
+    def test_one_damaged_copy_of_the_header_costs_nothing_and_two_are_called_so(self):
+        wanted = self.whole()
         store = self.folder / "whole/runs.store"
-        damaged = bytearray(store.read_bytes())
+        whole = store.read_bytes()
+        second = whole.index(MAGIC, 8)
+        for place in (3, 100, second + 3, second + 100):
+            damaged = bytearray(whole)
+            damaged[place] ^= 1
+            store.write_bytes(damaged)
+            self.assertEqual(self.made(self.folder / "scenario.json", "--out", "whole"), (0, 18))
+            self.assertEqual(self.everything_but_what_is_kept("whole", damaged), wanted)
         damaged[100] ^= 1
         store.write_bytes(damaged)
         _, told = self.call("run", self.folder / "scenario.json", "--out", "whole", "--quiet", status=2)
         self.assertIn("whole/runs.store: has runs, and what says of which scenario is damaged", told)
+        _, told = self.call("collect", "whole", status=2)
+        self.assertIn("whole/runs.store: what says of which scenario its runs are cannot be read", told)
         self.assertEqual(store.read_bytes(), bytes(damaged))
 
     def test_what_is_damaged_before_the_end_costs_its_runs_alone(self):
         wanted = self.whole()
         store = self.folder / "whole/runs.store"
         whole = store.read_bytes()
-        second = whole.index(MAGIC, 8)
+        second = whole.index(MAGIC, whole.index(MAGIC, 8) + 8)  # after both headers and a run
+        second = whole.index(MAGIC, second + 8)
         third = whole.index(MAGIC, second + 8)
         for hole in (whole[:second] + bytes(third - second) + whole[third:], whole[:second] + b"\xff" * 30 + whole[second + 30 :]):
             store.write_bytes(hole)
