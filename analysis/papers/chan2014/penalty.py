@@ -4,14 +4,10 @@ import json
 import math
 
 import numpy as np
+from papers.chan2014.words import claim, figure_of
 from reproduce.claims import Sample
 from reproduce.figures import THEORY, Series, curve_series
 from reproduce.replicas import late
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("chan2014")
-figure_of = figures_of("chan2014")
 
 ETA = 0.1
 FOR_5 = math.sqrt(0.5)  # rho^4 = 1/4

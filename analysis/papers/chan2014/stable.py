@@ -3,13 +3,9 @@
 import math
 
 import numpy as np
+from papers.chan2014.words import claim, figure_of
 from reproduce.claims import Sample
 from reproduce.figures import SIMULATED, THEORY, Series
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("chan2014")
-figure_of = figures_of("chan2014")
 
 MOMENTA = (0.0, 0.9)
 

@@ -2,13 +2,9 @@
 
 import json
 
+from papers.chan2014.words import claim, figure_of
 from reproduce.figures import sampled, side_by_side
 from reproduce.outputs import law_of
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("chan2014")
-figure_of = figures_of("chan2014")
 
 LEARNERS, C = 8, 4  # learners, and gradients of an update where they are several
 # {protocol: mean staleness}

@@ -1,14 +1,10 @@
 """Fig 10: K-async and K-batch-async on MNIST."""
 
+from papers.dutta2018.words import claim, figure_of
+from papers.laws import theorem_2
 from reproduce.claims import paired_difference, paired_ratio
 from reproduce.figures import PLOTTED, Series, curve_series
-from papers.laws import theorem_2
 from reproduce.replicas import mean_at
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("dutta2018")
-figure_of = figures_of("dutta2018")
 
 
 def fig10(outputs):

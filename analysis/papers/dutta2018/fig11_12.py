@@ -1,16 +1,12 @@
 """Figs 11 and 12: K-sync with small and large K on MNIST, against iterations and against time."""
 
 import numpy as np
+from papers.dutta2018.words import claim, figure_of
+from papers.laws import harmonic
 from reproduce.claims import Sample, paired_difference, sample
 from reproduce.figures import curve_series, plotted_series
 from reproduce.outputs import digitised
-from papers.laws import harmonic
 from reproduce.replicas import smoothed
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("dutta2018")
-figure_of = figures_of("dutta2018")
 
 KS_SYNC = {"2": "K = 2", "4": "K = 4", "8": "K = 8"}
 

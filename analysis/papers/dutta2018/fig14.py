@@ -1,12 +1,8 @@
 """Fig 14, its clock: what larger minibatches take."""
 
-from reproduce.figures import PLOTTED, THEORY, Series, sampled
+from papers.dutta2018.words import claim, figure_of
 from papers.laws import harmonic
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("dutta2018")
-figure_of = figures_of("dutta2018")
+from reproduce.figures import PLOTTED, THEORY, Series, sampled
 
 
 def fig14(outputs):

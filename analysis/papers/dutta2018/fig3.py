@@ -3,12 +3,8 @@
 from collections import defaultdict
 from itertools import pairwise
 
+from papers.dutta2018.words import claim, figure_of
 from reproduce.figures import Bar
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("dutta2018")
-figure_of = figures_of("dutta2018")
 
 
 def timelines(outputs):

@@ -1,15 +1,11 @@
 """Fig 5: how much faster async updates than sync, in the long run and, as plotted, from cold
 starts."""
 
+from papers.dutta2018.words import claim, figure_of
+from papers.laws import LAWS, NAME, speedup
 from reproduce.claims import THEORY, paired_difference, paired_ratio
 from reproduce.figures import PLOTTED, Series, sampled
 from reproduce.outputs import digitised, law_of
-from papers.laws import LAWS, NAME, speedup
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("dutta2018")
-figure_of = figures_of("dutta2018")
 
 SHOWN = LAWS[:3]
 

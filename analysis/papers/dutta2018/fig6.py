@@ -4,6 +4,8 @@ starts."""
 from functools import cache
 
 import numpy as np
+from papers.dutta2018.words import claim
+from papers.laws import MEAN, NAME, order_statistic
 from reproduce.claims import (
     THEORY,
     paired_difference,
@@ -12,10 +14,6 @@ from reproduce.claims import (
 )
 from reproduce.figures import PLOTTED, Figure, Series, sampled
 from reproduce.outputs import digitised, update_of
-from papers.laws import MEAN, NAME, order_statistic
-from reproduce.rows import claims_of
-
-claim = claims_of("dutta2018")
 
 SIDES = ("pareto", "shifted-exponential")
 FIG6 = ("k-sync", "k-async", "k-batch-async")

@@ -1,14 +1,10 @@
 """Fig 7: bounds on the error against time, and errors that lie below them."""
 
 import numpy as np
+from papers.dutta2018.words import claim, figure_of
 from plots.bands import band, linear
 from reproduce.claims import THEORY, Sample, sample
 from reproduce.figures import PLOTTED, Series, curve_series
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("dutta2018")
-figure_of = figures_of("dutta2018")
 
 BOUNDS = {"sync": "Lemma 2", "async": "Theorem 3"}
 

@@ -1,13 +1,9 @@
 """Fig 8: sync, K-batch-async and async on MNIST."""
 
+from papers.dutta2018.words import claim, figure_of
 from reproduce.claims import ratio, sample
 from reproduce.figures import curve_series, plotted_series
 from reproduce.outputs import digitised
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("dutta2018")
-figure_of = figures_of("dutta2018")
 
 FIG8 = "sync", "k-batch-async", "async"
 

@@ -4,14 +4,10 @@ import json
 from itertools import pairwise
 
 import numpy as np
+from papers.dutta2018.words import claim, figure_of
 from reproduce.claims import sample
 from reproduce.figures import PLOTTED, SIMULATED, Series
 from reproduce.outputs import digitised
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("dutta2018")
-figure_of = figures_of("dutta2018")
 
 RATES = {"distance": "variable rate", "constant": "fixed rate"}
 

@@ -1,6 +1,7 @@
 """A quadratic with noise: floors of the error, and Lemma 2's bound on it."""
 
 import numpy as np
+from papers.dutta2018.words import claim, figure_of
 from plots.bands import band, linear
 from reproduce.claims import (
     Sample,
@@ -11,11 +12,6 @@ from reproduce.claims import (
 )
 from reproduce.figures import SIMULATED, THEORY, Series
 from reproduce.replicas import late
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("dutta2018")
-figure_of = figures_of("dutta2018")
 
 
 def quadratic_key(row):

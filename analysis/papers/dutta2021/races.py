@@ -3,13 +3,11 @@
 import json
 
 import numpy as np
+from papers.dutta2021.words import claim
 from reproduce.claims import paired_difference, sample
 from reproduce.figures import Figure, curve_series
 from reproduce.outputs import Missing
 from reproduce.replicas import first_at, late, mean_curve
-from reproduce.rows import claims_of
-
-claim = claims_of("dutta2021")
 
 KS = (2, 4, 8)
 K0 = 2

@@ -3,14 +3,10 @@ or a rate that nobody tuned for it?  Item 22."""
 
 import json
 
+from papers.dutta2021.words import claim, figure_of
 from reproduce.claims import paired_difference
 from reproduce.figures import sampled
 from reproduce.replicas import best_of, decided, judging
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("dutta2021")
-figure_of = figures_of("dutta2021")
 
 TASK = "MNIST, softmax, k-sync, K0 = 2"
 ADAPTIVE, START = "AdaSync", "K = 2"

@@ -3,14 +3,10 @@
 import json
 
 import numpy as np
+from papers.dutta2021.words import claim, figure_of
 from reproduce.claims import Sample, difference, is_above, sample
 from reproduce.figures import THEORY, Series, curve_series
 from reproduce.replicas import first_recorded, late
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("dutta2021")
-figure_of = figures_of("dutta2021")
 
 SCENARIO = "does_a_growing_k_beat_every_fixed_k"
 FIXED = {f"K = {k}": k for k in (1, 2, 4, 8)}

@@ -3,13 +3,9 @@
 import math
 
 import numpy as np
+from papers.dutta2021.words import claim, figure_of
 from reproduce.claims import Sample
 from reproduce.figures import SIMULATED, THEORY, Series
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("dutta2021")
-figure_of = figures_of("dutta2021")
 
 LEARNERS = 8
 SLOW, BATCH = ("k-sync", "k-async"), ("k-batch-sync", "k-batch-async")

@@ -3,6 +3,7 @@
 import math
 from itertools import pairwise
 
+from papers.ho2013.words import claim, figure_of
 from reproduce.claims import (
     is_above,
     paired_difference,
@@ -12,11 +13,6 @@ from reproduce.claims import (
 )
 from reproduce.figures import Figure, curve_series, sampled
 from reproduce.replicas import first_recorded, late
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("ho2013")
-figure_of = figures_of("ho2013")
 
 SCENARIO = "which_bound_is_best"
 TARGET = 0.005

@@ -2,6 +2,8 @@
 
 from itertools import pairwise
 
+from papers.ho2013.words import claim, figure_of
+from papers.laws import harmonic, normal_maximum
 from reproduce.claims import (
     Sample,
     against_one_run,
@@ -11,12 +13,6 @@ from reproduce.claims import (
 )
 from reproduce.figures import THEORY, Series, sampled
 from reproduce.outputs import law_of
-from papers.laws import harmonic, normal_maximum
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("ho2013")
-figure_of = figures_of("ho2013")
 
 LEARNERS = 32
 CLOCKS = 1000

@@ -2,10 +2,8 @@
 
 import json
 
+from papers.ho2013.words import claim
 from reproduce.claims import Sample
-from reproduce.rows import claims_of
-
-claim = claims_of("ho2013")
 
 
 def ends(outputs):

@@ -7,15 +7,11 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
+from papers.ho2013.clocks import LAWS, LEARNERS
+from papers.ho2013.words import claim, figure_of
 from reproduce.claims import Sample
 from reproduce.figures import SIMULATED, THEORY, Series
 from reproduce.outputs import law_of
-from papers.ho2013.clocks import LAWS, LEARNERS
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("ho2013")
-figure_of = figures_of("ho2013")
 
 ROUNDING = 2e-3  # of the timeline's times, whose unit is a millionth
 

@@ -4,15 +4,11 @@ A1, A2, A4 and A5."""
 import json
 
 import numpy as np
+from papers.li2021.trained import TASKS, accuracies, arm_of, gaps_figure, spread, told, within
+from papers.li2021.words import claim, figure_of
 from reproduce.claims import chance, is_above, paired_difference
 from reproduce.figures import PLOTTED, Figure, Series, sampled
-from papers.li2021.trained import TASKS, accuracies, arm_of, gaps_figure, spread, told, within
 from reproduce.replicas import jackknife
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("li2021")
-figure_of = figures_of("li2021")
 
 # Share of the work done in BSP: accuracy in the released logs.
 LOGS = {

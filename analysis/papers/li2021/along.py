@@ -1,16 +1,12 @@
 """Accuracy and loss along the way: A6 and A7."""
 
 import numpy as np
-from reproduce.claims import is_above, paired_difference, sample
-from reproduce.figures import PLOTTED, Series, curve_series
 from papers.li2021.setups import accuracies as logged_curves
 from papers.li2021.trained import TASKS, arm_of, spread
+from papers.li2021.words import claim, figure_of
+from reproduce.claims import is_above, paired_difference, sample
+from reproduce.figures import PLOTTED, Series, curve_series
 from reproduce.replicas import first_at, jackknife, mean_at, mean_curve
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("li2021")
-figure_of = figures_of("li2021")
 
 SCENARIO = "setup1_what_happens_at_the_switch"
 TASK = TASKS[1]

@@ -2,11 +2,9 @@
 
 import json
 
-from reproduce.claims import chance, paired_difference
 from papers.li2021.trained import TASKS, accuracies, gaps_figure
-from reproduce.rows import claims_of
-
-claim = claims_of("li2021")
+from papers.li2021.words import claim
+from reproduce.claims import chance, paired_difference
 
 SCENARIO = "scenario1_what_do_policies_cost_in_accuracy"
 TASK = f"scenario 1 on {TASKS[1]}"

@@ -2,16 +2,12 @@
 
 from collections import Counter, defaultdict
 
+from papers.li2021.trained import arm_of
+from papers.li2021.words import claim, figure_of
 from reproduce.claims import chance, paired_ratio, sample
 from reproduce.figures import LEVEL, SIMULATED, THEORY, Series, curve_series
-from papers.li2021.trained import arm_of
 from reproduce.replicas import late
 from results.folder import number
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("li2021")
-figure_of = figures_of("li2021")
 
 SCENARIO = "setup3_who_diverges"
 TASK = "a quadratic in place of ResNet32 on CIFAR-10, eta h = 0.011, momentum 0.9"

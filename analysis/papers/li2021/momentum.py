@@ -2,15 +2,11 @@
 
 import json
 
+from papers.li2021.trained import accuracies, gaps_figure
+from papers.li2021.words import claim, figure_of
 from reproduce.claims import paired_difference
 from reproduce.figures import curve_series, sampled
-from papers.li2021.trained import accuracies, gaps_figure
 from reproduce.replicas import best_of, judging, mean_at
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("li2021")
-figure_of = figures_of("li2021")
 
 SCENARIO = "setup1_which_momentum_after_the_switch"
 TASK = "setup 1, a perceptron of 64 units on 8 x 8 digits in place of ResNet32 on CIFAR-10, switch at 10 %"

@@ -1,11 +1,9 @@
 """What the switch costs: items O1 and O2."""
 
+from papers.li2021.setups import SETUPS
+from papers.li2021.words import claim
 from reproduce.claims import Sample, paired_difference
 from reproduce.figures import Table
-from papers.li2021.setups import SETUPS
-from reproduce.rows import claims_of
-
-claim = claims_of("li2021")
 
 # Setup and seconds of a switch; its share of the run, per cent from and to.
 SHARES = {(1, 36): (1.7, 1.8), (2, 100): (1.5, 1.7), (2, 115): (1.5, 1.7)}

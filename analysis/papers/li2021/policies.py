@@ -3,13 +3,9 @@
 import json
 
 import numpy as np
-from reproduce.figures import SIMULATED, Series
 from papers.li2021.stragglers import DETECTOR, POLICIES, policy_of
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("li2021")
-figure_of = figures_of("li2021")
+from papers.li2021.words import claim, figure_of
+from reproduce.figures import SIMULATED, Series
 
 
 def updates_made(outputs):

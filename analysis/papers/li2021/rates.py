@@ -3,12 +3,10 @@
 import json
 
 import numpy as np
+from papers.li2021.trained import TASKS
+from papers.li2021.words import claim
 from reproduce.claims import chance, paired_difference, paired_ratio, sample
 from reproduce.figures import Figure, curve_series
-from papers.li2021.trained import TASKS
-from reproduce.rows import claims_of
-
-claim = claims_of("li2021")
 
 SCENARIO = "setup1_must_the_rate_follow_the_minibatch"
 ETA = 0.042  # of a minibatch of 16

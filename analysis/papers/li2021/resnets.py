@@ -1,15 +1,13 @@
 """The networks themselves, where they were run: residual networks on CIFAR-10: A1, A3, A4, A8 and
 S3."""
 
-from reproduce.claims import paired_difference
-from reproduce.outputs import Missing
 from papers.li2021.accuracy import SWITCH
 from papers.li2021.detours import policy
 from papers.li2021.momentum import UNCHANGED, ZERO, variant
 from papers.li2021.trained import accuracies, arm_of, spread
-from reproduce.rows import claims_of
-
-claim = claims_of("li2021")
+from papers.li2021.words import claim
+from reproduce.claims import paired_difference
+from reproduce.outputs import Missing
 
 # {scenario: its claims}
 CLAIMS = {

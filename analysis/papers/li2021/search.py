@@ -1,14 +1,10 @@
 """The binary search for the switch point: items B1 to B4, by `gradrace search` with the accuracies
 of the released runs and simulated times."""
 
+from papers.li2021.setups import SETUPS
+from papers.li2021.words import claim, figure_of
 from reproduce.claims import Sample
 from reproduce.figures import LEVEL, PLOTTED, Series, Table
-from papers.li2021.setups import SETUPS
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("li2021")
-figure_of = figures_of("li2021")
 
 # What the search tries, the verdicts, where it ends.
 PATHS = {

@@ -2,6 +2,8 @@
 
 import json
 
+from papers.li2021.setups import ALL, seconds
+from papers.li2021.words import claim, figure_of
 from reproduce.claims import (
     Sample,
     chance,
@@ -12,12 +14,6 @@ from reproduce.claims import (
     ratio,
 )
 from reproduce.figures import PLOTTED, Series, sampled, side_by_side
-from papers.li2021.setups import ALL, seconds
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("li2021")
-figure_of = figures_of("li2021")
 
 POLICIES = ("baseline", "greedy", "elastic")
 # Delays of a synchronous step, and of an asynchronous cycle, by what is injected.

@@ -1,14 +1,10 @@
 """Images a second, and how much times vary: items T2, T7 and T8."""
 
 import numpy as np
+from papers.li2021.setups import ALL, IMAGES, SETUPS, seconds
+from papers.li2021.words import claim, figure_of
 from reproduce.claims import sample
 from reproduce.figures import PLOTTED, SIMULATED, Series, sampled
-from papers.li2021.setups import ALL, IMAGES, SETUPS, seconds
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("li2021")
-figure_of = figures_of("li2021")
 
 WORKERS = (4, 8, 16)
 # Images a second; BSP on 16: of the run without disturbance, which the model is fitted to (others 803).

@@ -2,15 +2,11 @@
 times."""
 
 import numpy as np
+from papers.li2021.setups import ALL, SETUPS, accuracies, scenario_of, share_of, shares_of
+from papers.li2021.words import claim, figure_of
 from reproduce.claims import sample
 from reproduce.figures import LEVEL, PLOTTED, SIMULATED, Series, sampled, side_by_side
 from reproduce.outputs import digitised
-from papers.li2021.setups import ALL, SETUPS, accuracies, scenario_of, share_of, shares_of
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("li2021")
-figure_of = figures_of("li2021")
 
 # The highest accuracy of the logs' table that the mean curve of Sync-Switch reaches.
 TARGETS = {1: 0.91, 2: 0.74, 3: 0.91}

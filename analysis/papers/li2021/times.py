@@ -1,14 +1,10 @@
 """How long a run is that begins in BSP: items T1, T3 to T5."""
 
 import numpy as np
+from papers.li2021.setups import ALL, SETUPS, scenario_of, seconds, share_of, shares_of
+from papers.li2021.words import claim, figure_of
 from reproduce.claims import ratio, sample, scaled
 from reproduce.figures import PLOTTED, THEORY, Series, sampled, side_by_side
-from papers.li2021.setups import ALL, SETUPS, scenario_of, seconds, share_of, shares_of
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("li2021")
-figure_of = figures_of("li2021")
 
 # Where the paper switches, the range of the speed-up.
 SPEED_UPS = {1: (4.8, 5.3), 2: (1.6, 1.75), 3: (1.8, 1.95)}

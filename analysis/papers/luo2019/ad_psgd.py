@@ -3,13 +3,9 @@
 import json
 from collections import defaultdict
 
+from papers.luo2019.words import claim, figure_of
 from reproduce.claims import paired_ratio
 from reproduce.figures import sampled
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("luo2019")
-figure_of = figures_of("luo2019")
 
 LEARNERS = 16
 

@@ -3,13 +3,9 @@
 import json
 
 import numpy as np
+from papers.luo2019.words import claim, figure_of
 from reproduce.claims import THEORY, Sample, sample
 from reproduce.figures import Series, sampled
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("luo2019")
-figure_of = figures_of("luo2019")
 
 ETA, CURVATURE, NOISE = 0.1, 1.0, 1.0
 KEPT = 1 - ETA * CURVATURE  # of a distance, in a step

@@ -1,10 +1,8 @@
 """What setting up communicators costs: item 10."""
 
-from reproduce.claims import ratio
 from papers.luo2019.setups import AR, DIVISION, RANDOM, STATIC, protocol_of
-from reproduce.rows import claims_of
-
-claim = claims_of("luo2019")
+from papers.luo2019.words import claim
+from reproduce.claims import ratio
 
 SETUP = 0.1
 

@@ -2,15 +2,11 @@
 
 import json
 
+from papers.luo2019.losses import level_of
+from papers.luo2019.words import claim, figure_of
 from reproduce.claims import paired_difference, paired_ratio, sample
 from reproduce.figures import curve_series
 from reproduce.replicas import first_at
-from papers.luo2019.losses import level_of
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("luo2019")
-figure_of = figures_of("luo2019")
 
 SCENARIO = "do_larger_groups_need_fewer_iterations"
 LEARNERS = 16

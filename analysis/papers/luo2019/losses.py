@@ -1,20 +1,16 @@
 """Time to a loss in training: items 3 and 4."""
 
-from reproduce.claims import paired_ratio, sample
-from reproduce.figures import Figure, curve_series, sampled, side_by_side
-from reproduce.outputs import Missing
-from reproduce.replicas import first_at
 from papers.laws import normal_maximum
 from papers.luo2019.setups import (
     AD, ALONE, AR, BYTES, COMPUTE, DIVISION, FILTERED, INTRA, JITTER, LEARNERS, NAMES, PS, RING, SERVER,
     SHARED, STATIC, both_cards, place_of,
 )  # fmt: skip
 from papers.luo2019.throughput import SLOW, WORDS
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("luo2019")
-figure_of = figures_of("luo2019")
+from papers.luo2019.words import claim, figure_of
+from reproduce.claims import paired_ratio, sample
+from reproduce.figures import Figure, curve_series, sampled, side_by_side
+from reproduce.outputs import Missing
+from reproduce.replicas import first_at
 
 SLOWEST = normal_maximum(COMPUTE, JITTER, LEARNERS)
 FASTEST = 2 * COMPUTE - SLOWEST

@@ -1,15 +1,13 @@
 """Minibatches a second: items 3 to 6."""
 
-from reproduce.claims import paired_ratio, sample
-from reproduce.figures import PLOTTED, Figure, Series, sampled, side_by_side
 from papers.laws import normal_maximum
 from papers.luo2019.setups import (
     AD, ALONE, AR, BUFFER, COMPUTE, DIVISION, FILTERED, INTRA, JITTER, LEARNERS, NAMES, PS, RANDOM,
     RING, SHARED, STATIC, both_cards, dashed, place_of,
 )  # fmt: skip
-from reproduce.rows import claims_of
-
-claim = claims_of("luo2019")
+from papers.luo2019.words import claim
+from reproduce.claims import paired_ratio, sample
+from reproduce.figures import PLOTTED, Figure, Series, sampled, side_by_side
 
 SCENARIO = "how_fast_is_each_schedule"
 SLOW = (1, 2, 5)

@@ -1,6 +1,7 @@
 """TensorFlow's Fig 8 (Abadi et al., OSDI 2016): how many backups of 50 pay for their machines."""
 
 import numpy as np
+from papers.pan2017.words import claim, figure_of
 from reproduce.claims import (
     Sample,
     plus,
@@ -10,11 +11,6 @@ from reproduce.claims import (
 )
 from reproduce.figures import PLOTTED, SIMULATED, Series, sampled
 from reproduce.outputs import means
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("pan2017")
-figure_of = figures_of("pan2017")
 
 BACKUPS = range(9)
 BEST, BEST_GAIN = 3, 1.095  # in the paper

@@ -2,14 +2,12 @@
 
 from itertools import pairwise
 
-from reproduce.claims import ratio
-from reproduce.outputs import Missing, least
 from papers.pan2017.fig2 import ERRORS, delay_and_rate
 from papers.pan2017.fig8 import MACHINES
+from papers.pan2017.words import claim
+from reproduce.claims import ratio
+from reproduce.outputs import Missing, least
 from reproduce.replicas import first_at, late, mean_curve
-from reproduce.rows import claims_of
-
-claim = claims_of("pan2017")
 
 TARGET = 0.35  # test error on CIFAR-10
 

@@ -5,15 +5,11 @@ from functools import cache
 from itertools import pairwise
 
 import numpy as np
+from papers.pan2017.words import claim, figure_of
 from reproduce.claims import paired_difference, paired_ratio, plus, times
 from reproduce.figures import PLOTTED, SIMULATED, THEORY, Series, sampled
 from reproduce.outputs import least, means
 from reproduce.replicas import late
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("pan2017")
-figure_of = figures_of("pan2017")
 
 DELAYS = (0, 5, 15, 20, 50)
 ERRORS = {0: 0.36, 20: 0.47, 50: 0.79}  # test errors of the text, in percent

@@ -1,15 +1,11 @@
 """Figs 3 and 4: when the k-th of 100 gradients is there."""
 
 import numpy as np
-from reproduce.claims import THEORY, paired_difference, sample
-from reproduce.figures import PLOTTED, SIMULATED, Series, sampled
 from papers.pan2017 import latencies
 from papers.pan2017.latencies import WORKERS
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("pan2017")
-figure_of = figures_of("pan2017")
+from papers.pan2017.words import claim, figure_of
+from reproduce.claims import THEORY, paired_difference, sample
+from reproduce.figures import PLOTTED, SIMULATED, Series, sampled
 
 KS = range(1, WORKERS + 1)
 SHOWN = (1, 50, 90, 97, 98, 99, 100)  # in Fig 3

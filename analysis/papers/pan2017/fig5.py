@@ -2,14 +2,10 @@
 
 from itertools import pairwise
 
-from reproduce.figures import PLOTTED, SIMULATED, THEORY, Series
 from papers.pan2017.latencies import ITERATIONS, iterations
 from papers.pan2017.stand_in import TARGET, place_of
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("pan2017")
-figure_of = figures_of("pan2017")
+from papers.pan2017.words import claim, figure_of
+from reproduce.figures import PLOTTED, SIMULATED, THEORY, Series
 
 NS = (50, 70, 80, 90, 100)
 BACKUPS = 6

@@ -1,16 +1,12 @@
 """Fig 6: how many of 100 machines should be backups, as the paper estimates it."""
 
-from reproduce.claims import THEORY, Sample, sample, times
-from reproduce.figures import Series, sampled
-from reproduce.outputs import means
 from papers.pan2017 import latencies
 from papers.pan2017.fig3_4 import arrivals
 from papers.pan2017.latencies import iterations, iterations_on_a_line
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("pan2017")
-figure_of = figures_of("pan2017")
+from papers.pan2017.words import claim, figure_of
+from reproduce.claims import THEORY, Sample, sample, times
+from reproduce.figures import Series, sampled
+from reproduce.outputs import means
 
 HALF = range(50, 101)
 BEST = 96  # in the paper

@@ -4,16 +4,12 @@ import json
 import math
 from itertools import pairwise
 
+from papers.pan2017 import latencies
+from papers.pan2017.fig6 import BEST, best_of, hours
+from papers.pan2017.words import claim, figure_of
 from reproduce.claims import Sample, Tolerance, ratio, scaled
 from reproduce.figures import THEORY, Series, sampled
 from reproduce.outputs import means
-from papers.pan2017 import latencies
-from papers.pan2017.fig6 import BEST, best_of, hours
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("pan2017")
-figure_of = figures_of("pan2017")
 
 SCENARIO = "fig6_how_many_backups_in_a_run"
 # What becomes of a late learner, as the figure calls it.

@@ -2,15 +2,11 @@
 
 import math
 
+from papers.pan2017.stand_in import place_of
+from papers.pan2017.words import claim, figure_of
 from reproduce.claims import paired_difference
 from reproduce.figures import curve_series
-from papers.pan2017.stand_in import place_of
 from reproduce.replicas import late
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("pan2017")
-figure_of = figures_of("pan2017")
 
 FACTORS = {0.00125: "x 1/4", 0.0025: "x 1/2", 0.005: "x 1", 0.01: "x 2"}
 SMALL, PLAIN = 0.00125, 0.005

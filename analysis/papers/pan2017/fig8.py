@@ -3,13 +3,11 @@
 from itertools import pairwise
 
 import numpy as np
+from papers.pan2017.stand_in import TARGET, place_of
+from papers.pan2017.words import claim
 from reproduce.claims import Sample, difference, paired_difference, scaled
 from reproduce.figures import SIMULATED, Figure, Series, curve_series, sampled
-from papers.pan2017.stand_in import TARGET, place_of
 from reproduce.replicas import late, mean_curve
-from reproduce.rows import claims_of
-
-claim = claims_of("pan2017")
 
 # Machines: gradients of an update with backups.
 MACHINES = {53: 50, 106: 100, 212: 200}

@@ -6,14 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 from papers.pan2017.fig8 import LATE, MACHINES, PROTOCOLS, Race, curves_figure, panels
+from papers.pan2017.words import claim, figure_of
 from reproduce.claims import LEAST_FREEDOM, left_open, paired_difference, sample
 from reproduce.figures import sampled
 from reproduce.replicas import first_at, late
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("pan2017")
-figure_of = figures_of("pan2017")
 
 CHOOSING = 0.25  # of the replicas choose the rates, the others judge
 COMMON = 0.0004  # the one rate at which all are compared too

@@ -1,8 +1,6 @@
 """Table 1: how stale async's gradients are."""
 
-from reproduce.rows import claims_of
-
-claim = claims_of("pan2017")
+from papers.pan2017.words import claim
 
 WORKERS = 40
 

@@ -4,10 +4,8 @@ import json
 from collections import Counter, defaultdict
 
 import numpy as np
+from papers.pan2017.words import claim
 from reproduce.replicas import mean_at
-from reproduce.rows import claims_of
-
-claim = claims_of("pan2017")
 
 SCENARIO = "what_enters_an_update"
 # The points of the scenario.

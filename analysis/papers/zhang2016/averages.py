@@ -3,10 +3,8 @@
 import json
 from collections import Counter, defaultdict
 
+from papers.zhang2016.words import claim
 from reproduce.outputs import law_of
-from reproduce.rows import claims_of
-
-claim = claims_of("zhang2016")
 
 LEARNERS = 30
 

@@ -1,5 +1,6 @@
 """What updates that take time do to lambda-softsync: item 9."""
 
+from papers.zhang2016.words import claim, figure_of
 from reproduce.claims import (
     paired_difference,
     paired_ratio,
@@ -7,11 +8,6 @@ from reproduce.claims import (
     scaled,
 )
 from reproduce.figures import sampled
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("zhang2016")
-figure_of = figures_of("zhang2016")
 
 ROWS = 50_000  # of CIFAR-10's training set
 NAMES = {

@@ -2,13 +2,9 @@
 
 import json
 
+from papers.zhang2016.words import claim, figure_of
 from reproduce.claims import against_one_run, sample
 from reproduce.figures import sampled
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("zhang2016")
-figure_of = figures_of("zhang2016")
 
 NS = (1, 15, 30)
 

@@ -1,13 +1,9 @@
 """Fig 2: speed-up against the number of learners: item 8."""
 
+from papers.laws import normal_maximum
+from papers.zhang2016.words import claim, figure_of
 from reproduce.claims import paired_difference, paired_ratio
 from reproduce.figures import PLOTTED, THEORY, Series, sampled
-from papers.laws import normal_maximum
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("zhang2016")
-figure_of = figures_of("zhang2016")
 
 NAMES = {"hardsync": "SSGD (hardsync)", "softsync": "ASGD (1-softsync)"}
 JITTER = 0.245

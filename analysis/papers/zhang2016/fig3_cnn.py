@@ -1,10 +1,8 @@
 """Fig 3 in full, where it was run: a CNN on CIFAR-10: item 5."""
 
-from reproduce.outputs import Missing
 from papers.zhang2016.fig3_mnist import CHANCE, divided, key, panels
-from reproduce.rows import claims_of
-
-claim = claims_of("zhang2016")
+from papers.zhang2016.words import claim
+from reproduce.outputs import Missing
 
 
 def fig3_cnn(outputs):

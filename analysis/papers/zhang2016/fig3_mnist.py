@@ -3,13 +3,9 @@
 import json
 
 import numpy as np
+from papers.zhang2016.words import claim, figure_of
 from reproduce.claims import is_above, paired_difference, times
 from reproduce.figures import curve_series
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("zhang2016")
-figure_of = figures_of("zhang2016")
 
 NS = (1, 2, 6, 15, 30)
 NAMES = ("hardsync", *(f"n = {n}" for n in NS))

@@ -3,15 +3,11 @@
 import json
 
 import numpy as np
+from papers.zhang2016.words import claim, figure_of
 from plots.bands import band, linear
 from reproduce.claims import paired_difference, paired_ratio
 from reproduce.figures import SIMULATED, THEORY, Series, curve_series
 from reproduce.replicas import late, mean_at
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("zhang2016")
-figure_of = figures_of("zhang2016")
 
 ETA, MOMENTUM, START = 0.012, 0.9, 1.0
 TASK = "quadratic, curvature 1, alpha0 = 0.012, momentum 0.9, lambda = 30"

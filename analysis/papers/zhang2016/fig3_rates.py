@@ -5,12 +5,10 @@ import json
 from dataclasses import dataclass
 from itertools import pairwise
 
+from papers.zhang2016.words import claim
 from reproduce.claims import paired_difference
 from reproduce.figures import Figure, sampled
 from reproduce.replicas import best_of, decided, judging
-from reproduce.rows import claims_of
-
-claim = claims_of("zhang2016")
 
 NAMES = ("hardsync", "n = 1", "n = 6", "n = 30")
 

@@ -3,19 +3,15 @@
 import json
 from itertools import pairwise
 
+from papers.laws import harmonic, normal_maximum
+from papers.zhang2016.fig1 import law_name
+from papers.zhang2016.words import claim, figure_of
 from reproduce.claims import (
     paired_difference,
     paired_ratio,
     plus,
 )
 from reproduce.figures import THEORY, Series, sampled
-from papers.laws import harmonic, normal_maximum
-from papers.zhang2016.fig1 import law_name
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("zhang2016")
-figure_of = figures_of("zhang2016")
 
 
 def expected_ratio(text, learners):

@@ -2,11 +2,9 @@
 
 import json
 
+from papers.zhang2016.words import claim
 from reproduce.claims import is_above, paired_difference, times
 from reproduce.replicas import late
-from reproduce.rows import claims_of
-
-claim = claims_of("zhang2016")
 
 
 def overlap(outputs):

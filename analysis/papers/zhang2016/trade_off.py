@@ -1,12 +1,8 @@
 """Learners against minibatches: item 10."""
 
+from papers.zhang2016.words import claim, figure_of
 from reproduce.figures import SIMULATED, Figure, Series, sampled
 from reproduce.outputs import means
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("zhang2016")
-figure_of = figures_of("zhang2016")
 
 TASK = "softmax on MNIST in place of the CNN, 1 epoch, alpha0 / tau"
 NAMES = {"hardsync": "hardsync", "softsync": "1-softsync", "async": "lambda-softsync"}

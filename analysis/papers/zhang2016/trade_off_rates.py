@@ -5,13 +5,11 @@ from collections import defaultdict
 from itertools import combinations
 
 import numpy as np
+from papers.zhang2016.trade_off import NAMES, TASK, at_product, name_and_pair
+from papers.zhang2016.words import claim
 from reproduce.claims import paired_difference, sample
 from reproduce.figures import Figure, sampled
 from reproduce.replicas import best_of, decided, judging
-from papers.zhang2016.trade_off import NAMES, TASK, at_product, name_and_pair
-from reproduce.rows import claims_of
-
-claim = claims_of("zhang2016")
 
 ONE_RATE = 0.003  # of does_error_follow_mu_lambda
 STALE = ("1-softsync", "lambda-softsync")

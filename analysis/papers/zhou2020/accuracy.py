@@ -1,13 +1,11 @@
 """Sync, Local SGD and DaSGD in training: item 6."""
 
+from papers.zhou2020.protocols import protocol_of
+from papers.zhou2020.words import claim
 from reproduce.claims import Sample, paired_difference
 from reproduce.figures import Figure, curve_series
 from reproduce.outputs import Missing
 from reproduce.replicas import first_at, jackknife, mean_at, mean_curve
-from papers.zhou2020.protocols import protocol_of
-from reproduce.rows import claims_of
-
-claim = claims_of("zhou2020")
 
 FEW_POINTS = 0.03
 LEVELS = {"mnist": (0.10, 0.07), "resnet": (0.4, 0.3)}

@@ -4,15 +4,11 @@ import json
 import math
 
 import numpy as np
+from papers.zhou2020.protocols import measured_round, protocol_of
+from papers.zhou2020.words import claim, figure_of
 from reproduce.claims import Sample, paired_difference, sample
 from reproduce.figures import THEORY, Series, sampled
 from reproduce.replicas import late
-from papers.zhou2020.protocols import measured_round, protocol_of
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("zhou2020")
-figure_of = figures_of("zhou2020")
 
 LEARNERS = 16
 LAW_NAMES = {"exponential": "exp(1)", "gamma": "gamma, 20 %"}

@@ -1,16 +1,12 @@
 """What DaSGD's merge does to the mean of the learners' values: item 4."""
 
 import numpy as np
+from papers.zhou2020.mean import expected_losses, merged_means
+from papers.zhou2020.protocols import protocol_of
+from papers.zhou2020.words import claim, figure_of
 from reproduce.claims import Sample
 from reproduce.figures import SIMULATED, THEORY, Series, curve_series, sampled
 from reproduce.replicas import first_at, late, mean_at, mean_curve
-from papers.zhou2020.mean import expected_losses, merged_means
-from papers.zhou2020.protocols import protocol_of
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("zhou2020")
-figure_of = figures_of("zhou2020")
 
 
 def merge(outputs):

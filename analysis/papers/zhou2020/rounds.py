@@ -2,15 +2,11 @@
 
 import math
 
-from results.folder import number
+from papers.zhou2020.protocols import measured_round, protocol_of
+from papers.zhou2020.words import claim, figure_of
 from reproduce.claims import Sample
 from reproduce.figures import THEORY, Series, sampled
-from papers.zhou2020.protocols import measured_round, protocol_of
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("zhou2020")
-figure_of = figures_of("zhou2020")
+from results.folder import number
 
 LINKS = 8  # one after another in a tree of 16 learners
 

@@ -2,12 +2,10 @@
 
 import math
 
+from papers.zhou2020.protocols import measured_round, protocol_of
+from papers.zhou2020.words import claim
 from reproduce.claims import Sample
 from reproduce.figures import THEORY, Figure, Series, sampled
-from papers.zhou2020.protocols import measured_round, protocol_of
-from reproduce.rows import claims_of
-
-claim = claims_of("zhou2020")
 
 NETS = {92.9: ("NiN", 3.47), 1692.0: ("VGG-16", 63.2), 92.0: ("AlexNet v2", 23.0)}  # T_c, one link
 

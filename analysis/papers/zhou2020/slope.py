@@ -3,15 +3,11 @@
 from itertools import pairwise
 
 import numpy as np
-from reproduce.claims import sample
-from reproduce.figures import THEORY, Series, sampled
 from papers.zhou2020.mean import expected_losses
 from papers.zhou2020.protocols import protocol_of
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("zhou2020")
-figure_of = figures_of("zhou2020")
+from papers.zhou2020.words import claim, figure_of
+from reproduce.claims import sample
+from reproduce.figures import THEORY, Series, sampled
 
 LEARNERS, START, EVERY = 8, 0.5, 4
 TASK = "quadratic, curvature 1, rate 1 / sqrt(K), 8 learners"

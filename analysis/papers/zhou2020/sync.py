@@ -1,13 +1,9 @@
 """Local SGD against sync on the same samples: item 1."""
 
 import numpy as np
-from reproduce.figures import SIMULATED, Series
 from papers.zhou2020.protocols import protocol_of
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
-
-claim = claims_of("zhou2020")
-figure_of = figures_of("zhou2020")
+from papers.zhou2020.words import claim, figure_of
+from reproduce.figures import SIMULATED, Series
 
 BOUNDS = {"float64": 1e-12, "float32": 1e-5}
 
