@@ -4,7 +4,7 @@ starts."""
 from functools import cache
 
 import numpy as np
-from papers.dutta2018.words import claim
+from papers.dutta2018.words import claim, figure_of
 from papers.laws import MEAN, NAME, order_statistic
 from reproduce.claims import (
     THEORY,
@@ -12,7 +12,7 @@ from reproduce.claims import (
     sample,
     scaled,
 )
-from reproduce.figures import PLOTTED, Figure, Series, sampled
+from reproduce.figures import PLOTTED, Series, sampled
 from reproduce.outputs import digitised, update_of
 
 SIDES = ("pareto", "shifted-exponential")
@@ -31,10 +31,9 @@ def fig6_plotted():
     }
 
 
-def fig6_figure(name, title, law, times, theory, note=""):
-    """Theory where it is known; the marks are the same in both modes."""
+def fig6_series(figure, law, times, theory):
+    """The figure with theory where it is known; the marks are the same in both modes."""
     plotted = fig6_plotted()
-    figure = Figure(name, title, "K", "E[T] of 2,000 iterations", log_y=True, note=note)
     for protocol in FIG6:
         if protocol in theory:
             figure.series.append(
@@ -54,16 +53,14 @@ def fig6_long(outputs):
         outputs.samples("fig6_how_long_is_an_update", update_of, "mean_iteration_time"), 2000
     )
     figures = [
-        fig6_figure(
-            f"fig6_long_{law}",
-            f"Fig 6, {NAME[law]}, P = 20: in the long run",
+        fig6_series(
+            figure_of("fig6_long_{law}", law=law, name=NAME[law]),
             law,
             times,
             {
                 "k-sync": lambda k, law=law: 2000 * order_statistic(law, k, 20),
                 "k-batch-async": lambda k, law=law: 100 * MEAN[law] * k,
             },
-            "What the paper plots are cold starts; see the next figures.",
         )
         for law in SIDES
     ]
@@ -114,19 +111,8 @@ def fig6_cold(outputs):
     for law in SIDES:
         for k, one in authors_times(law, 50_000).items():
             times[law, "k-batch-async", k] = one
-    note = (
-        "100 times 20 iterations from a cold start. K-batch-async as the authors must have "
-        "computed it: 20 draws a learner, which bends the curve up at K = 18 to 20."
-    )
     figures = [
-        fig6_figure(
-            f"fig6_{law}",
-            f"Fig 6, {NAME[law]}, P = 20: as plotted, from a cold start",
-            law,
-            times,
-            {},
-            note,
-        )
+        fig6_series(figure_of("fig6_{law}", law=law, name=NAME[law]), law, times, {})
         for law in SIDES
     ]
     return figures, [*fig6_cold_values(times, own), *fig6_inconsistencies()]

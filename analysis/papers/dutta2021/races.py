@@ -3,9 +3,9 @@
 import json
 
 import numpy as np
-from papers.dutta2021.words import claim
+from papers.dutta2021.words import claim, figure_of
 from reproduce.claims import paired_difference, sample
-from reproduce.figures import Figure, curve_series
+from reproduce.figures import curve_series
 from reproduce.outputs import Missing
 from reproduce.replicas import first_at, late, mean_curve
 
@@ -44,14 +44,8 @@ class Race:
         self.words = f"{task}, {variant}, K0 = {K0}"
 
     def figure(self, note, log_y=False):
-        figure = Figure(
-            f"race-{self.id[3:]}",
-            f"AdaSync and fixed K: {self.words}",
-            "time",
-            "training loss",
-            note=note,
-            log_y=log_y,
-        )
+        figure = figure_of("race-{id}", id=self.id[3:], words=self.words, note=note)
+        figure.log_y = log_y
         figure.series.append(curve_series("AdaSync", self.adaptive))
         figure.series += [curve_series(f"K = {k}", found) for k, found in self.fixed.items()]
         return figure

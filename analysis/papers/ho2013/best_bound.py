@@ -11,7 +11,7 @@ from reproduce.claims import (
     plus,
     sample,
 )
-from reproduce.figures import Figure, curve_series, sampled
+from reproduce.figures import curve_series, sampled
 from reproduce.replicas import first_recorded, late
 
 SCENARIO = "which_bound_is_best"
@@ -47,13 +47,10 @@ def best_bound(outputs):
 
 def curve_figures(by_time, by_update):
     shown = {0, 1, 2, 8, 1000}
-    for name, x_label, curves, factor in (
-        ("loss_time", "time", by_time, 1),
-        ("loss_clock", "clocks (32 updates)", by_update, 32),
+    for figure, curves, factor in (
+        (figure_of("loss_time", task=TASK), by_time, 1),
+        (figure_of("loss_clock", task=TASK), by_update, 32),
     ):
-        figure = Figure(
-            name, f"Loss against {x_label.split(' ')[0]}: {TASK}", x_label, "loss", log_y=True
-        )
         for s in sorted(shown & set(curves)):
             limit = min(x[-1] for x, _ in curves[s]) / 2
             cut = [(x[x <= limit] / factor, y[x <= limit]) for x, y in curves[s]]

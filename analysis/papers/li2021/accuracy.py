@@ -4,10 +4,10 @@ A1, A2, A4 and A5."""
 import json
 
 import numpy as np
-from papers.li2021.trained import TASKS, accuracies, arm_of, gaps_figure, spread, told, within
+from papers.li2021.trained import TASKS, accuracies, arm_of, spread, told, with_gaps, within
 from papers.li2021.words import claim, figure_of
 from reproduce.claims import chance, is_above, paired_difference
-from reproduce.figures import PLOTTED, Figure, Series, sampled
+from reproduce.figures import PLOTTED, Series, sampled
 from reproduce.replicas import jackknife
 
 # Share of the work done in BSP: accuracy in the released logs.
@@ -80,16 +80,10 @@ def shares(outputs, setup):
 
 
 def gap_figure(setup, samples):
-    figure = Figure(
-        f"knee_{setup}",
-        f"Setup {setup}: accuracy less that of BSP",
-        "share of the work done in BSP",
-        "accuracy less that of BSP",
-        note=f"Simulated: {TASKS[setup]}, whose BSP ends at {samples[1].mean:.3f}; band: 95 %, paired. "
-        f"As plotted: the network itself, whose BSP ends at {LOGS[setup][1]:g}.",
-    )
+    bsp, logged_bsp = samples[1].mean, LOGS[setup][1]
+    figure = figure_of("knee_{setup}", setup=setup, task=TASKS[setup], bsp=bsp, logged=logged_bsp)
     found = [paired_difference(one, samples[1]) for one in samples.values()]
-    logged = [accuracy - LOGS[setup][1] for accuracy in LOGS[setup].values()]
+    logged = [accuracy - logged_bsp for accuracy in LOGS[setup].values()]
     name = f"setup {setup}"
     figure.series = [
         sampled(name, list(samples), found),
@@ -182,17 +176,8 @@ def orders(outputs):
             [paired_difference(quarter, asp), paired_difference(bsp, quarter)]
         ),
     ]
-    return [
-        gaps_figure(
-            "orders",
-            "Accuracy at the end by order, less that of BSP",
-            found,
-            ORDER,
-            label="order",
-            first="BSP",
-            task=f"{TASKS[1]}: {told(found)}",
-        )
-    ], claims
+    figure = figure_of("orders", task=f"{TASKS[1]}: {told(found)}")
+    return [with_gaps(figure, "order", found, ORDER)], claims
 
 
 def orders_at_half_the_rate(outputs):
@@ -203,14 +188,6 @@ def orders_at_half_the_rate(outputs):
         claim(f"A4.{id}").above(paired_difference(found[arm], found["BSP"]))
         for id, arm in arms.items()
     ]
-    return [
-        gaps_figure(
-            "orders_at_half_the_rate",
-            "Accuracy at the end by order, at half the rate, less that of BSP",
-            found,
-            {arm: ORDER[arm] for arm in ("BSP", "ASP 25 %, BSP", "ASP")},
-            label="order",
-            first="BSP",
-            task=f"{TASKS[1]}: {told(found)}",
-        )
-    ], claims
+    figure = figure_of("orders_at_half_the_rate", task=f"{TASKS[1]}: {told(found)}")
+    logged = {arm: ORDER[arm] for arm in ("BSP", "ASP 25 %, BSP", "ASP")}
+    return [with_gaps(figure, "order", found, logged)], claims

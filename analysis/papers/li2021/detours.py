@@ -2,8 +2,8 @@
 
 import json
 
-from papers.li2021.trained import TASKS, accuracies, gaps_figure
-from papers.li2021.words import claim
+from papers.li2021.trained import TASKS, accuracies, with_gaps
+from papers.li2021.words import claim, figure_of
 from reproduce.claims import chance, paired_difference
 
 SCENARIO = "scenario1_what_do_policies_cost_in_accuracy"
@@ -29,17 +29,7 @@ def detours(outputs):
         ),
         *(keeps(name, found[name], clean, gap.mean / 2) for name in ("baseline", "elastic")),
     ]
-    return [
-        gaps_figure(
-            "detours",
-            "Scenario 1: accuracy at the end, less that of the baseline",
-            found,
-            PAPER,
-            label="policy",
-            first="the baseline",
-            task=TASK,
-        )
-    ], claims
+    return [with_gaps(figure_of("detours", task=TASK), "policy", found, PAPER)], claims
 
 
 def keeps(name, one, clean, bound):

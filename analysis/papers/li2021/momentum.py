@@ -2,7 +2,7 @@
 
 import json
 
-from papers.li2021.trained import accuracies, gaps_figure
+from papers.li2021.trained import accuracies, with_gaps
 from papers.li2021.words import claim, figure_of
 from reproduce.claims import paired_difference
 from reproduce.figures import curve_series, sampled
@@ -43,18 +43,8 @@ def momentum(outputs):
     found = outputs.curves(SCENARIO, variant, "gradients", "test_error")
     curves = {name: [(x / x[-1], 1 - y) for x, y in of] for name, of in found.items()}
     claims = [*at_the_end(final), *after_the_switch(curves)]
-    return [
-        curves_figure(curves),
-        gaps_figure(
-            "momentum_final",
-            "Accuracy at the end by momentum after the switch",
-            final,
-            LOGS,
-            label="momentum",
-            first="unchanged momentum",
-            task=TASK,
-        ),
-    ], claims
+    ends = with_gaps(figure_of("momentum_final", task=TASK), "momentum", final, LOGS)
+    return [curves_figure(curves), ends], claims
 
 
 def at_the_end(final):

@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 from papers.li2021.trained import TASKS
-from papers.li2021.words import claim
+from papers.li2021.words import claim, figure_of
 from reproduce.claims import chance, paired_difference, paired_ratio, sample
-from reproduce.figures import Figure, curve_series
+from reproduce.figures import curve_series
 
 SCENARIO = "setup1_must_the_rate_follow_the_minibatch"
 ETA = 0.042  # of a minibatch of 16
@@ -66,15 +66,7 @@ def jump(curves):
 
 
 def figure(curves):
-    drawn = Figure(
-        "rates",
-        "Setup 1 in small: training loss where the minibatch shrinks",
-        "update",
-        "training loss",
-        marks=[SWITCH],
-        log_y=True,
-        note=f"{TASK}. BSP at {8 * ETA:g}, then the rest. Curves are cut off above {MOST:g}.",
-    )
+    drawn = figure_of("rates", task=TASK, eta=8 * ETA, most=MOST, marks=[SWITCH])
     for key, of in curves.items():
         shown = [(x[seen], y[seen]) for x, y in of for seen in [(x >= SWITCH - AFTER) & (y < MOST)]]
         drawn.series.append(curve_series(name_of(key), shown))

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 from reproduce.claims import paired_difference, sample
-from reproduce.figures import PLOTTED, Figure, Series, sampled
+from reproduce.figures import PLOTTED, Series, sampled
 
 TASKS = {
     setup: f"setup {setup}, a perceptron of three layers on clusters, five sets of data, in place of {net}"
@@ -46,22 +46,14 @@ def told(samples):
     return ", ".join(f"{name}: {one}" for name, one in samples.items())
 
 
-def gaps_figure(name, title, found, logs, *, label, first, task):
-    """Accuracies at the end less that of the first of logs {arm: accuracy of ResNet32}.
+def with_gaps(figure, label, found, logs):
+    """The figure with accuracies at the end less that of the first of logs {arm: accuracy of ResNet32}.
 
-    found: {arm: Sample}; label: of the points; first: that arm in words; task: for the note.
+    label: of the points; found: {arm: Sample}.
     """
-    figure = Figure(
-        name,
-        title,
-        "",
-        f"accuracy less that of {first}",
-        ticks=list(logs),
-        note=f"Simulated: {task}. As plotted: ResNet32.",
-    )
     reference, *_ = logs
     gaps = [paired_difference(found[arm], found[reference]) for arm in logs]
-    places = list(range(len(logs)))
+    places, figure.ticks = list(range(len(logs))), list(logs)
     figure.series = [
         sampled(label, places, gaps),
         Series(label, PLOTTED, places, [accuracy - logs[reference] for accuracy in logs.values()]),

@@ -2,13 +2,13 @@
 
 from papers.laws import normal_maximum
 from papers.luo2019.setups import (
-    AD, ALONE, AR, BYTES, COMPUTE, DIVISION, FILTERED, INTRA, JITTER, LEARNERS, NAMES, PS, RING, SERVER,
+    AD, ALONE, AR, BYTES, CARDS, COMPUTE, DIVISION, FILTERED, INTRA, JITTER, LEARNERS, NAMES, PS, RING, SERVER,
     SHARED, STATIC, both_cards, place_of,
 )  # fmt: skip
-from papers.luo2019.throughput import SLOW, WORDS
+from papers.luo2019.throughput import WORDS, with_bars
 from papers.luo2019.words import claim, figure_of
 from reproduce.claims import paired_ratio, sample
-from reproduce.figures import Figure, curve_series, sampled, side_by_side
+from reproduce.figures import curve_series
 from reproduce.outputs import Missing
 from reproduce.replicas import first_at
 
@@ -42,20 +42,8 @@ def losses(outputs):
 
 
 def bars(faster, cards, level):
-    places, width = side_by_side([WORDS[slow] for slow in SLOW])
-    figure = Figure(
-        f"loss-{'shared' if cards == SHARED else 'alone'}",
-        f"Speed to a training loss of {level:g}, softmax on MNIST, {cards}",
-        "",
-        "relative to All-Reduce",
-        ticks=NAMES,
-        note="The inverse of the time to the loss, over that of All-Reduce on the same machines.",
-    )
-    for slow in SLOW:
-        at = [i + places[WORDS[slow]] for i in range(len(NAMES))]
-        found = [faster[cards, slow, name] for name in NAMES]
-        figure.series.append(sampled(WORDS[slow], at, found, width=width))
-    return figure
+    figure = figure_of("loss-{id}", id=CARDS[cards], cards=cards, level=level)
+    return with_bars(figure, faster, cards)[0]
 
 
 def race(curves, slow):

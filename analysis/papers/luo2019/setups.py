@@ -8,6 +8,7 @@ DIVISION, INTRA = "group division", "inter-intra"
 FILTERED = {DIVISION: f"{DIVISION} + filter", INTRA: f"{INTRA} + filter"}
 NAMES = [PS, AR, AD, STATIC, RANDOM, BUFFER, DIVISION, FILTERED[DIVISION], INTRA, FILTERED[INTRA]]
 ALONE, SHARED = "cards not shared", "cards shared"
+CARDS = {ALONE: "alone", SHARED: "shared"}  # in names of figures
 
 COMPUTE, JITTER = 0.045, 0.0009  # of a minibatch, seconds
 LEARNERS = 16

@@ -2,12 +2,12 @@
 
 from papers.laws import normal_maximum
 from papers.luo2019.setups import (
-    AD, ALONE, AR, BUFFER, COMPUTE, DIVISION, FILTERED, INTRA, JITTER, LEARNERS, NAMES, PS, RANDOM,
+    AD, ALONE, AR, BUFFER, CARDS, COMPUTE, DIVISION, FILTERED, INTRA, JITTER, LEARNERS, NAMES, PS, RANDOM,
     RING, SHARED, STATIC, both_cards, dashed, place_of,
 )  # fmt: skip
-from papers.luo2019.words import claim
+from papers.luo2019.words import claim, figure_of
 from reproduce.claims import paired_ratio, sample
-from reproduce.figures import PLOTTED, Figure, Series, sampled, side_by_side
+from reproduce.figures import PLOTTED, Series, sampled, side_by_side
 
 SCENARIO = "how_fast_is_each_schedule"
 SLOW = (1, 2, 5)
@@ -33,7 +33,7 @@ def throughput(outputs):
         *calibration(relative),
         *conflicts(outputs),
     ]
-    return [figure(relative, cards) for cards in (ALONE, SHARED)], claims
+    return [throughput_figure(relative, cards) for cards in (ALONE, SHARED)], claims
 
 
 def measured(outputs, value):
@@ -44,25 +44,24 @@ def measured(outputs, value):
     return both_cards({at: sample(values) for at, values in found.items()})
 
 
-def figure(relative, cards):
+def with_bars(figure, relative, cards):
+    """The figure with a bar for each schedule and speed of the slow learner; the bars' places."""
     places, width = side_by_side([WORDS[slow] for slow in SLOW])
-    one = Figure(
-        f"throughput-{'shared' if cards == SHARED else 'alone'}",
-        f"Minibatches a second, {cards}",
-        "",
-        "relative to All-Reduce",
-        ticks=NAMES,
-        note="4 nodes of 4 learners. Marks: the ratios of the abstracts, to All-Reduce on equal machines "
-        "and with one learner slowed down, best schedule (1.1 and 2: 2019; 1.2 and 4.4: 2020).",
-    )
+    figure.ticks = NAMES
     for slow in SLOW:
         at = [i + places[WORDS[slow]] for i in range(len(NAMES))]
         found = [relative[cards, slow, name] for name in NAMES]
-        one.series.append(sampled(WORDS[slow], at, found, width=width))
+        figure.series.append(sampled(WORDS[slow], at, found, width=width))
+    return figure, places
+
+
+def throughput_figure(relative, cards):
+    figure = figure_of("throughput-{id}", id=CARDS[cards], cards=cards)
+    figure, places = with_bars(figure, relative, cards)
     for slow, name, values in ((1, STATIC, (1.1, 1.2)), (5, FILTERED[DIVISION], (2, 4.4))):
         x = NAMES.index(name) + places[WORDS[slow]]
-        one.series.append(Series(WORDS[slow], PLOTTED, [x, x], list(values)))
-    return one
+        figure.series.append(Series(WORDS[slow], PLOTTED, [x, x], list(values)))
+    return figure
 
 
 def equal_machines(relative):

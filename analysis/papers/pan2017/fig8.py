@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import numpy as np
 from papers.pan2017.stand_in import TARGET, place_of
-from papers.pan2017.words import claim
+from papers.pan2017.words import claim, figure_of
 from reproduce.claims import Sample, difference, paired_difference, scaled
-from reproduce.figures import SIMULATED, Figure, Series, curve_series, sampled
+from reproduce.figures import SIMULATED, Series, curve_series, sampled
 from reproduce.replicas import late, mean_curve
 
 # Machines: gradients of an update with backups.
@@ -94,27 +94,25 @@ def crossover(races):
 
 
 def curves_figure(machines, race, label, who):
-    return Figure(
-        f"fig8a_{machines}_{label.split()[0]}",
-        f"Fig 8a, {machines} machines: {label} against time",
-        "time (s)",
-        label,
-        log_y=True,
-        note=f"{who} stands in for Inception on ImageNet.",
-        series=[curve_series(name, race.curves[kind]) for kind, name in PROTOCOLS.items()],
+    what, *_ = label.split()
+    figure = figure_of(
+        "fig8a_{machines}_{what}", machines=machines, what=what, label=label, who=who
     )
+    figure.series = [curve_series(name, race.curves[kind]) for kind, name in PROTOCOLS.items()]
+    return figure
 
 
 def panels(races, label, who):
+    what, *_ = label.split()
     for panel, title, unit, values in (
         ("b", f"final {label}", label, "final"),
         ("c", "epochs to converge", "epochs (updates of sync, rounds of async)", "epochs"),
         ("d", "time to converge", "time (s)", "time"),
         ("e", "mean time of an epoch", "time (s)", "epoch"),
     ):
-        name = f"fig8{panel}_{label.split()[0]}"
-        figure = Figure(name, f"Fig 8{panel}: {title}", "machines", unit)
-        figure.note = f"{who} stands in for Inception on ImageNet."
+        figure = figure_of(
+            "fig8{panel}_{what}", panel=panel, what=what, title=title, unit=unit, who=who
+        )
         for kind, protocol in PROTOCOLS.items():
             found = [getattr(race, values)[kind] for race in races.values()]
             figure.series.append(points(protocol, list(races), found))

@@ -5,9 +5,9 @@ import json
 from dataclasses import dataclass
 from itertools import pairwise
 
-from papers.zhang2016.words import claim
+from papers.zhang2016.words import claim, figure_of
 from reproduce.claims import paired_difference
-from reproduce.figures import Figure, sampled
+from reproduce.figures import sampled
 from reproduce.replicas import best_of, decided, judging
 
 NAMES = ("hardsync", "n = 1", "n = 6", "n = 30")
@@ -28,11 +28,11 @@ class Task:
         return f"{self.model} on MNIST in place of the CNN, lambda = 30, mu = 4"
 
 
-SOFTMAX = Task("softmax", "which_rate_is_best_on_mnist", "fig3_rates", 0.2, 0.01, "2 epochs")
+SOFTMAX = Task("softmax", "which_rate_is_best_on_mnist", "fig3", 0.2, 0.01, "2 epochs")
 PERCEPTRON = Task(
     "perceptron",
     "which_rate_is_best_for_a_perceptron",
-    "fig3_perceptron_rates",
+    "fig3_perceptron",
     0.015,
     0.02,
     "1 epoch",
@@ -99,14 +99,7 @@ def above_hardsync(judges, rates):
 
 
 def rates_figure(task, errors, rates):
-    figure = Figure(
-        task.figure,
-        f"Fig 3, {task.model} on MNIST: a rate for each n",
-        "learning rate",
-        "test error",
-        log_x=True,
-        note=f"30 learners, minibatches of 4, momentum 0.9, {task.epochs}.",
-    )
+    figure = figure_of("{name}_rates", name=task.figure, model=task.model, epochs=task.epochs)
     for name in NAMES:
         figure.series.append(sampled(name, rates, [errors[name, rate] for rate in rates]))
     return figure

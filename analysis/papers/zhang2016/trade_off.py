@@ -1,7 +1,7 @@
 """Learners against minibatches: item 10."""
 
 from papers.zhang2016.words import claim, figure_of
-from reproduce.figures import SIMULATED, Figure, Series, sampled
+from reproduce.figures import SIMULATED, Series, sampled
 from reproduce.outputs import means
 
 TASK = "softmax on MNIST in place of the CNN, 1 epoch, alpha0 / tau"
@@ -45,14 +45,7 @@ def error_figure(errors):
 def race_figures(errors, times):
     """Test error against time, a curve for each number of learners."""
     for name in NAMES.values():
-        figure = Figure(
-            f"race_{name.replace('-', '_')}",
-            f"{name}: test error against time of the epoch, mu = 4 to 128 along each curve",
-            "time",
-            "test error",
-            log_x=True,
-            note=f"{TASK}. Times as in the figure of epochs.",
-        )
+        figure = figure_of("race_{id}", id=name.replace("-", "_"), name=name, task=TASK)
         learners = sorted({p for protocol, p, _ in errors if protocol == name})
         for p in learners:
             sizes = sorted(mu for protocol, q, mu in errors if (protocol, q) == (name, p))

@@ -6,9 +6,9 @@ from itertools import combinations
 
 import numpy as np
 from papers.zhang2016.trade_off import NAMES, TASK, at_product, name_and_pair
-from papers.zhang2016.words import claim
+from papers.zhang2016.words import claim, figure_of
 from reproduce.claims import paired_difference, sample
-from reproduce.figures import Figure, sampled
+from reproduce.figures import sampled
 from reproduce.replicas import best_of, decided, judging
 
 ONE_RATE = 0.003  # of does_error_follow_mu_lambda
@@ -101,14 +101,7 @@ def mean_of(samples):
 def figures(errors):
     """Test error against alpha0, a curve for each pair."""
     for name in NAMES.values():
-        figure = Figure(
-            f"mu_lambda_rates_{name.replace('-', '_')}",
-            f"{name}: an alpha0 for each lambda x mu",
-            "alpha0",
-            "test error",
-            log_x=True,
-            note=f"{TASK}.",
-        )
+        figure = figure_of("mu_lambda_rates_{id}", id=name.replace("-", "_"), name=name, task=TASK)
         for (protocol, p, mu), of in errors.items():
             if protocol == name:
                 figure.series.append(sampled(f"{p} x {mu} = {p * mu}", list(of), of.values()))

@@ -1,9 +1,9 @@
 """Sync, Local SGD and DaSGD in training: item 6."""
 
 from papers.zhou2020.protocols import protocol_of
-from papers.zhou2020.words import claim
+from papers.zhou2020.words import claim, figure_of
 from reproduce.claims import Sample, paired_difference
-from reproduce.figures import Figure, curve_series
+from reproduce.figures import curve_series
 from reproduce.outputs import Missing
 from reproduce.replicas import first_at, jackknife, mean_at, mean_curve
 
@@ -36,24 +36,21 @@ def judged(outputs, scenario, id, task):
         for axis in ("epoch", "time")
     }
     order = list(errors)  # sync, Local, DaSGD by delay
+    model, *_ = task.split(",")
     figures = [
-        race_figure(f"{id}_epochs", "At equal epochs", task, "epoch", over["epoch"]),
-        race_figure(f"{id}_time", "Against time", task, "time (minibatches)", over["time"]),
+        figure_of("{id}_epochs", id=id, model=model, task=task, average=AVERAGE),
+        figure_of("{id}_time", id=id, model=model, task=task, average=AVERAGE),
     ]
+    for figure, curves in zip(figures, over.values()):
+        figure.series = [
+            curve_series(one.name, [(x[1:], y[1:]) for x, y in found])
+            for one, found in curves.items()
+        ]
     return figures, [
         *at_equal_epochs(id, order, errors),
         *in_time(id, order, ends, updates),
         *first(id, order, over["time"]),
     ]
-
-
-def race_figure(name, title, task, x_label, curves):
-    figure = Figure(name, f"{title}: {task.split(',')[0]}", x_label, "test error", log_y=True)
-    figure.note = f"{task}. An average takes {AVERAGE} minibatches."
-    figure.series = [
-        curve_series(one.name, [(x[1:], y[1:]) for x, y in found]) for one, found in curves.items()
-    ]
-    return figure
 
 
 def at_equal_epochs(id, order, errors):

@@ -3,9 +3,9 @@
 import math
 
 from papers.zhou2020.protocols import measured_round, protocol_of
-from papers.zhou2020.words import claim
+from papers.zhou2020.words import claim, figure_of
 from reproduce.claims import Sample
-from reproduce.figures import THEORY, Figure, Series, sampled
+from reproduce.figures import THEORY, Series, sampled
 
 NETS = {92.9: ("NiN", 3.47), 1692.0: ("VGG-16", 63.2), 92.0: ("AlexNet v2", 23.0)}  # T_c, one link
 
@@ -57,13 +57,9 @@ def speedup_of(row):
 
 
 def scale_figure(network, words, net, wanted, found, needed):
-    figure = Figure(
-        f"scale_{net.split()[0].lower()}_{network}",
-        f"Scale-up: {net}, {words}",
-        "workers",
-        "speed-up over one worker",
-        note="128 images a worker; tau = 4. T_c and T_s of the authors' modified PALEO. The formula: "
-        f"n tau T_c / (tau T_c + max(0, T_s - d T_c)). DaSGD with d = {needed} lies on the line.",
+    id = net.split()[0].lower()
+    figure = figure_of(
+        "scale_{id}_{network}", id=id, network=network, net=net, words=words, needed=needed
     )
     workers = sorted({n for _, n in found})
     figure.series.append(Series("linear", THEORY, workers, workers))
