@@ -1,6 +1,7 @@
 """Figures and claims of the exponential penalty for stale gradients (Chan, Lane, Interspeech 2014), and
 of what decides how stale gradients are and how much staleness a rate bears."""
 
+from papers.caveats import caveats_of
 from papers.chan2014.penalty import delayed, fresh, penalty, similar
 from papers.chan2014.stable import stable
 from papers.chan2014.stale import stale
@@ -13,12 +14,7 @@ QUESTION = (
     "with the staleness, eta rho^tau, do for more learners than it was chosen for?"
 )
 ANSWERS = answers_of("chan2014")
-CAVEATS = [
-    "The paper's formula and constant are not at hand. The rule is that of later papers, which call it "
-    "an exponential penalty: eta rho^tau, one gradient an update. Its speech model is replaced by a quadratic.",
-    "Items X1 and X2 belong to no paper: they are derived, for the simulator and for the choice of a "
-    "rate at which asynchronous SGD fails.",
-]
+CAVEATS = caveats_of("chan2014")
 
 ABOUT = {
     "D1": "with few learners the exponential rule and eta / tau both converge, to a similar error",

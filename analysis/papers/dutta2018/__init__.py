@@ -2,6 +2,7 @@
 Nagpurkar, AISTATS 2018) and its supplement. The tables beside the figures are what is plotted in
 the paper."""
 
+from papers.caveats import caveats_of
 from papers.dutta2018.fig3 import timelines
 from papers.dutta2018.fig5 import fig5, fig5_cold
 from papers.dutta2018.fig6 import fig6_cold, fig6_long
@@ -22,16 +23,7 @@ QUESTION = (
     "when what counts is the error against time and not against iterations?"
 )
 ANSWERS = answers_of("dutta2018")
-CAVEATS = [
-    "Slips of the paper that are corrected here: the step size of Theorem 3 needs M_G / (K m) +"
-    " 1, not M_G / (K m) + 1 / K (equal at K = 1); the largest step sizes are the smaller, not "
-    "the larger, of two limits; the axis of Fig 5 is the speed-up, not its logarithm; Fig 6 is "
-    "of cold starts and cuts K-batch-async off at 20 minibatches a learner; two curves of Fig "
-    "13 are drawn against time.",
-    "Where the paper disagrees with itself: the text has X ~ m + exp(1) for Fig 12, whose plotted "
-    "times have no shift; Fig 10's caption has exp(1), but its times of an update are some ten "
-    "times as long; two plots are of cold starts and not what the theorems say.",
-]
+CAVEATS = caveats_of("dutta2018")
 
 ABOUT = {
     1: "K-sync's time of an update is the order statistic E[X_{K:P}]",

@@ -1,6 +1,7 @@
 """Figures and claims of "More Effective Distributed ML via a Stale Synchronous Parallel Parameter
 Server" (Ho, Cipar, Cui, Kim, Lee, Gibbons, Gibson, Ganger, Xing, NIPS 2013)."""
 
+from papers.caveats import caveats_of
 from papers.ho2013.best_bound import best_bound
 from papers.ho2013.clocks import clocks, slow_learner
 from papers.ho2013.ends import ends
@@ -16,16 +17,7 @@ QUESTION = (
     "losing to staleness what they gain?"
 )
 ANSWERS = answers_of("ho2013")
-CAVEATS = [
-    "Values of the paper's figures are not at hand: its tasks (LDA, matrix factorisation and "
-    "Lasso on 32 machines) are replaced by a quadratic, and only orderings are claimed of them. "
-    "Times of a clock and what reads see are compared with closed forms and with one run of "
-    "1,000 clocks of an independent simulation, rounded to the digits given there.",
-    "A clock is one minibatch of every learner. A learner that has done c of them starts the "
-    "next as soon as the slowest has done c - s; while it waits it may be s + 1 ahead. gradrace "
-    "reads without delay and at every start, the limit of refresh by push; lazy caching is not "
-    "modelled.",
-]
+CAVEATS = caveats_of("ho2013")
 
 ABOUT = {
     1: "no start is more than s clocks ahead; what a read must and must not contain",

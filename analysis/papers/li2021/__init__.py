@@ -1,6 +1,7 @@
 """Figures and claims of "Sync-Switch: Hybrid Parameter Synchronization for Distributed Deep
 Learning" (Li, Mangoubi, Xu, Guo, ICDCS 2021)."""
 
+from papers.caveats import caveats_of
 from papers.li2021.accuracy import orders, orders_at_half_the_rate, shares_1, shares_2
 from papers.li2021.along import at_the_switch, behind_and_ahead
 from papers.li2021.detours import detours
@@ -24,41 +25,7 @@ QUESTION = (
     "accuracy and most of ASP's speed?"
 )
 ANSWERS = answers_of("li2021")
-CAVEATS = [
-    "Times are those of a model with four numbers a setup (mean and variation of a minibatch, the "
-    "serial part of a synchronous step, a checkpoint), fitted to the authors' released logs. The "
-    "paper's figures leave the cost of the switch out, and so do these. On 16 workers the logs hold "
-    "three runs of BSP that differ by 14 %; the model is that of the quickest.",
-    "The times to accuracy and the search take the accuracies of the authors' released runs and "
-    "simulate the times alone. The abstract's 5.13X at 6.25 % of BSP is that of runs which switch at "
-    "5 %; both shares are here. Five of the search's 39 accuracies of setup 1 are made from mean and "
-    "SD, and that setup 3 diverges at 25 % is remembered. With runs of 4 % among those of 2 % that stand "
-    "for 3.125 % the search of setup 1 ends there more often than not, and at 6.25 % in some 39 % of "
-    "cases only.",
-    "The paper states neither how long the windows of its straggler detector are nor how many make a "
-    "straggler. A latency of 10 ms for 100 s costs 11 s of 2,085: more than half a per cent cannot be "
-    "saved. The runs behind the paper's bar save that much with elastic, here it saves half of that "
-    "(S2.1.elastic-logs fails); their greedy took longer. In scenario 2 elastic saves less than in the "
-    "logs (S2.2.elastic fails): fewer workers do fewer minibatches a step here, and in the logs the steps "
-    "are as long as those of all.",
-    "Small tasks stand in for the networks, with the paper's proportions: learners, momentum, rates, "
-    "shares of the work, times. Work and minibatch are smaller. Each was chosen, its rate too, after "
-    "looking at results, so that ASP learns but is at the limit of its stability while the rate is "
-    "high; it is judged on other data and seeds, on five sets of data together. Orderings are claimed, "
-    "not levels.",
-    "Momentum carries gradients, not steps, as in TensorFlow, which the authors used: v' = 0.9 v + g, "
-    "w' = w - eta v'. What is carried over a switch so follows the rate, which falls or rises 8-fold "
-    "there.",
-    "Where ASP comes first for a quarter of the work the released runs end between ASP and BSP. Here they "
-    "end below ASP (A4.between fails): from where ASP is then, BSP at 8 times the rate does more harm "
-    "than good. It is the rate: at half of it ASP ends above BSP (A4.half-rate), so that the order of the "
-    "protocols here is that of a rate at the limit of ASP's stability, as it was chosen to be. Weight "
-    "decay lets BSP mend part of what ASP did, but then ASP is not stable after 6.25 % "
-    "of BSP either; no task was found that has both. The momenta after the switch (A8) are compared on "
-    "digits: on the clusters small ones end highest, against the released runs. On digits too unchanged "
-    "momentum is best only at its own rate: at a rate six times as large zero momentum ends 0.003 below "
-    "its test error (A8.own-rate).",
-]
+CAVEATS = caveats_of("li2021")
 
 # The checklist: times, accuracies, the binary search, stragglers, overhead.
 ABOUT = {
