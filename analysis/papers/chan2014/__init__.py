@@ -1,10 +1,10 @@
 """Figures and claims of the exponential penalty for stale gradients (Chan, Lane, Interspeech 2014), and
 of what decides how stale gradients are and how much staleness a rate bears."""
 
-from papers.caveats import caveats_of
 from papers.chan2014.penalty import delayed, fresh, penalty, similar
 from papers.chan2014.stable import stable
 from papers.chan2014.stale import stale
+from papers.page import caveats_of, checklist_of
 from reproduce.words import answers_of
 
 TITLE = "An exponential penalty for stale gradients (Chan, Lane, Interspeech 2014)"
@@ -15,14 +15,7 @@ QUESTION = (
 )
 ANSWERS = answers_of("chan2014")
 CAVEATS = caveats_of("chan2014")
-
-ABOUT = {
-    "D1": "with few learners the exponential rule and eta / tau both converge, to a similar error",
-    "D2": "with 30 learners a penalty chosen for 5 stalls, and one near 1 does not help",
-    "D3": "a fresh gradient gets the whole rate",
-    "X1": "the mean staleness is decided by how many learners compute at an update, not by runtimes",
-    "X2": "the largest stable rate at a constant staleness",
-}
+ABOUT = checklist_of("chan2014")
 
 EXPERIMENTS = [
     (penalty, ["D1", "D2"]),

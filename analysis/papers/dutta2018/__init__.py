@@ -2,7 +2,6 @@
 Nagpurkar, AISTATS 2018) and its supplement. The tables beside the figures are what is plotted in
 the paper."""
 
-from papers.caveats import caveats_of
 from papers.dutta2018.fig3 import timelines
 from papers.dutta2018.fig5 import fig5, fig5_cold
 from papers.dutta2018.fig6 import fig6_cold, fig6_long
@@ -14,6 +13,7 @@ from papers.dutta2018.fig11_12 import fig11, fig12
 from papers.dutta2018.fig14 import fig14
 from papers.dutta2018.floors import floors
 from papers.dutta2018.updates_of_eight import updates_of_eight
+from papers.page import caveats_of, checklist_of
 from reproduce.words import answers_of
 
 TITLE = "Slow and Stale Gradients Can Win the Race (Dutta et al., AISTATS 2018)"
@@ -24,42 +24,21 @@ QUESTION = (
 )
 ANSWERS = answers_of("dutta2018")
 CAVEATS = caveats_of("dutta2018")
-
-ABOUT = {
-    1: "K-sync's time of an update is the order statistic E[X_{K:P}]",
-    2: "times of an update, exp(1), P = 8, K = 4",
-    3: "times of an update, 1 + exp(1), P = 8, K = 4",
-    4: "K-batch-async's time of an update is K E[X] / P for any law (Lemma 4)",
-    5: "K-async against K-sync by the law's ageing (Lemma 5)",
-    6: "orders that hold always",
-    7: "mean staleness and share of fresh gradients",
-    8: "Fig 5: speed-up of async over sync",
-    9: "Fig 6: time of 2,000 iterations against K",
-    10: "Theorem 2: ratios for P = 8",
-    11: "Fig 7: error bounds against time",
-    12: "floors of the error on a quadratic",
-    13: "Lemma 2 bounds the mean error on a quadratic",
-    14: "Fig 8: sync, K-batch-async and async on MNIST",
-    15: "Fig 9: variable learning rate on CIFAR-10",
-    16: "Fig 10: K-async against K-batch-async on MNIST",
-    17: "Fig 11: how noisy a small K is, MNIST",
-    18: "Fig 12: which K is best when, MNIST",
-    19: "Fig 14: the clock of larger minibatches",
-}
+ABOUT = checklist_of("dutta2018")
 
 EXPERIMENTS = [
-    (timelines, [6]),
-    (fig5, [8]),
-    (fig5_cold, [8]),
-    (fig6_long, [9, 5]),
-    (fig6_cold, [9]),
-    (updates_of_eight, [1, 2, 3, 4, 5, 6, 7, 10]),
-    (fig7, [11]),
-    (floors, [12, 13]),
-    (fig8, [14]),
-    (fig9, [15]),
-    (fig10, [16]),
-    (fig11, [17]),
-    (fig12, [18]),
-    (fig14, [19]),
+    (timelines, ["6"]),
+    (fig5, ["8"]),
+    (fig5_cold, ["8"]),
+    (fig6_long, ["9", "5"]),
+    (fig6_cold, ["9"]),
+    (updates_of_eight, ["1", "2", "3", "4", "5", "6", "7", "10"]),
+    (fig7, ["11"]),
+    (floors, ["12", "13"]),
+    (fig8, ["14"]),
+    (fig9, ["15"]),
+    (fig10, ["16"]),
+    (fig11, ["17"]),
+    (fig12, ["18"]),
+    (fig14, ["19"]),
 ]

@@ -2,11 +2,11 @@
 Journal on Selected Areas in Information Theory, 2021): AdaSync. What that paper repeats of Dutta et
 al., 2018 is judged there."""
 
-from papers.caveats import caveats_of
 from papers.dutta2021.races import cifar10_cnn, grey_cifar10, mnist, quadratic
 from papers.dutta2021.rates import mnist_rates
 from papers.dutta2021.recursion import batch_sync, k_sync
 from papers.dutta2021.rule import choices
+from papers.page import caveats_of, checklist_of
 from reproduce.words import answers_of
 
 TITLE = "Slow and Stale Gradients Can Win the Race: AdaSync (Dutta, Wang, Joshi, JSAIT 2021)"
@@ -17,20 +17,15 @@ QUESTION = (
 )
 ANSWERS = answers_of("dutta2021")
 CAVEATS = caveats_of("dutta2021")
-
-ABOUT = {
-    20: "rules of K",
-    21: "AdaSync against fixed K by the recursion of the expected error",
-    22: "AdaSync against fixed K in training: CIFAR-10, and what stands in for it",
-}
+ABOUT = checklist_of("dutta2021")
 
 EXPERIMENTS = [
-    (choices, [20]),
-    (k_sync, [21]),
-    (batch_sync, [21]),
-    (quadratic, [22]),
-    (mnist, [22]),
-    (mnist_rates, [22]),
-    (grey_cifar10, [22]),
-    (cifar10_cnn, [22]),
+    (choices, ["20"]),
+    (k_sync, ["21"]),
+    (batch_sync, ["21"]),
+    (quadratic, ["22"]),
+    (mnist, ["22"]),
+    (mnist_rates, ["22"]),
+    (grey_cifar10, ["22"]),
+    (cifar10_cnn, ["22"]),
 ]

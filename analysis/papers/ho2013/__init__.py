@@ -1,11 +1,11 @@
 """Figures and claims of "More Effective Distributed ML via a Stale Synchronous Parallel Parameter
 Server" (Ho, Cipar, Cui, Kim, Lee, Gibbons, Gibson, Ganger, Xing, NIPS 2013)."""
 
-from papers.caveats import caveats_of
 from papers.ho2013.best_bound import best_bound
 from papers.ho2013.clocks import clocks, slow_learner
 from papers.ho2013.ends import ends
 from papers.ho2013.reads import reads, reads_beside_a_slow_learner
+from papers.page import caveats_of, checklist_of
 from reproduce.words import answers_of
 
 TITLE = "Stale Synchronous Parallel parameter server (Ho et al., NIPS 2013)"
@@ -18,22 +18,13 @@ QUESTION = (
 )
 ANSWERS = answers_of("ho2013")
 CAVEATS = caveats_of("ho2013")
-
-ABOUT = {
-    1: "no start is more than s clocks ahead; what a read must and must not contain",
-    2: "s = 0 is bulk synchronous, a large s asynchronous",
-    3: "updates missing and extra at a read, at most 2 s (P - 1)",
-    4: "time of a clock against s",
-    5: "share of the time spent waiting against s",
-    6: "quantity and quality of iterations: an s in between is fastest",
-    7: "lazy caching against push",
-}
+ABOUT = checklist_of("ho2013")
 
 EXPERIMENTS = [
-    (clocks, [4, 5]),
-    (slow_learner, [4, 5]),
-    (reads, [1, 3, 7]),
-    (reads_beside_a_slow_learner, [1, 3]),
-    (ends, [2]),
-    (best_bound, [6]),
+    (clocks, ["4", "5"]),
+    (slow_learner, ["4", "5"]),
+    (reads, ["1", "3", "7"]),
+    (reads_beside_a_slow_learner, ["1", "3"]),
+    (ends, ["2"]),
+    (best_bound, ["6"]),
 ]

@@ -1,7 +1,6 @@
 """Figures and claims of "Sync-Switch: Hybrid Parameter Synchronization for Distributed Deep
 Learning" (Li, Mangoubi, Xu, Guo, ICDCS 2021)."""
 
-from papers.caveats import caveats_of
 from papers.li2021.accuracy import orders, orders_at_half_the_rate, shares_1, shares_2
 from papers.li2021.along import at_the_switch, behind_and_ahead
 from papers.li2021.detours import detours
@@ -16,6 +15,7 @@ from papers.li2021.stragglers import latency, savings
 from papers.li2021.throughput import throughput, time_line, variation
 from papers.li2021.time_to_accuracy import time_to_accuracy
 from papers.li2021.times import times
+from papers.page import caveats_of, checklist_of
 from reproduce.words import answers_of
 
 TITLE = "Sync-Switch: when to go from BSP to ASP (Li, Mangoubi, Xu, Guo, ICDCS 2021)"
@@ -26,39 +26,7 @@ QUESTION = (
 )
 ANSWERS = answers_of("li2021")
 CAVEATS = caveats_of("li2021")
-
-# The checklist: times, accuracies, the binary search, stragglers, overhead.
-ABOUT = {
-    "T1": "throughput of ASP over that of BSP",
-    "T2": "images a second against the number of workers",
-    "T3": "time against the share of the work that is done in BSP",
-    "T4": "speed-up of Sync-Switch over BSP",
-    "T5": "time of Sync-Switch over that of ASP",
-    "T6": "time to accuracy",
-    "T7": "how much times vary",
-    "T8": "throughput against time: one step up at the switch",
-    "A1": "converged accuracy: BSP and Sync-Switch above ASP",
-    "A2": "ASP varies most from run to run",
-    "A3": "ASP diverges on 16 workers, Sync-Switch at 50 % does not",
-    "A4": "the order matters: BSP first",
-    "A5": "the knee of accuracy against the share of BSP",
-    "A6": "ASP is behind at equal work; who is ahead at equal time",
-    "A7": "the loss jumps at the switch, and the gap closes",
-    "A8": "momentum after the switch",
-    "A9": "the learning rate follows the minibatch",
-    "B1": "the path of the binary search",
-    "B2": "what the search costs, and when it has paid",
-    "B3": "how often the search finds the switch point",
-    "B4": "the search pays later where a job saves less",
-    "S1": "latency slows BSP more than ASP",
-    "S2": "what online policies save",
-    "S3": "what online policies cost in accuracy",
-    "S4": "elastic takes as long whatever the stragglers",
-    "S5": "greedy switches three times",
-    "S6": "every policy does all of the work, and all of BSP's",
-    "O1": "the share of a run that the switch takes",
-    "O2": "times with and without the cost of the switch",
-}
+ABOUT = checklist_of("li2021")
 
 EXPERIMENTS = [
     (times, ["T1", "T3", "T4", "T5"]),

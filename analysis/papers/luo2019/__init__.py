@@ -1,13 +1,13 @@
 """Figures and claims of "Heterogeneity-Aware Asynchronous Decentralized Training" (Luo, He, Zhuo,
 Qian, 2019): Ripples, which its ASPLOS 2020 version calls Prague."""
 
-from papers.caveats import caveats_of
 from papers.luo2019.ad_psgd import slow_learner, standstill
 from papers.luo2019.agreement import groups, mean, static
 from papers.luo2019.communicators import communicators
 from papers.luo2019.iterations import iterations
 from papers.luo2019.losses import cifar10, losses, resnet
 from papers.luo2019.throughput import throughput
+from papers.page import caveats_of, checklist_of
 from reproduce.words import answers_of
 
 TITLE = "Heterogeneity-Aware Asynchronous Decentralized Training (Luo et al., 2019): Ripples"
@@ -23,30 +23,18 @@ HEAD = (
     "clock explains all of them, and not that they follow from the machines."
 )
 CAVEATS = caveats_of("luo2019")
-
-ABOUT = {
-    1: "a group's average leaves the mean; a group of all is All-Reduce of models",
-    2: "the static schedule",
-    3: "equal machines: who is fast",
-    4: "one learner at a fifth of the speed",
-    5: "one learner at half the speed",
-    6: "conflicts and groups",
-    7: "AD-PSGD: standstill, and one slow learner",
-    8: "minibatches to a loss",
-    9: "how much a partition into groups contracts",
-    10: "setting up communicators",
-}
+ABOUT = checklist_of("luo2019")
 
 EXPERIMENTS = [
-    (throughput, [3, 4, 5, 6]),
-    (losses, [3, 4]),
-    (cifar10, [3, 4]),
-    (resnet, [3]),
-    (mean, [1]),
-    (static, [2]),
-    (groups, [9]),
-    (iterations, [8]),
-    (standstill, [7]),
-    (slow_learner, [7]),
-    (communicators, [10]),
+    (throughput, ["3", "4", "5", "6"]),
+    (losses, ["3", "4"]),
+    (cifar10, ["3", "4"]),
+    (resnet, ["3"]),
+    (mean, ["1"]),
+    (static, ["2"]),
+    (groups, ["9"]),
+    (iterations, ["8"]),
+    (standstill, ["7"]),
+    (slow_learner, ["7"]),
+    (communicators, ["10"]),
 ]

@@ -1,7 +1,7 @@
 """Figures and claims of "Revisiting Distributed Synchronous SGD" (Pan, Chen, Monga, Bengio,
 Jozefowicz, arXiv 1702.05800, 2017; the same as Chen et al., arXiv 1604.00981)."""
 
-from papers.caveats import caveats_of
+from papers.page import caveats_of, checklist_of
 from papers.pan2017.backups_of_50 import backups_of_50
 from papers.pan2017.cnn import fig2_cnn, fig5_cnn, fig7_cnn, fig8_cnn
 from papers.pan2017.fig2 import fig2, fig2_quadratic, ramp
@@ -24,40 +24,25 @@ QUESTION = (
 )
 ANSWERS = answers_of("pan2017")
 CAVEATS = caveats_of("pan2017")
-
-ABOUT = {
-    1: "b = 0: no staleness, serial SGD with minibatches of N B",
-    2: "b > 0: N gradients of the current version an update, late ones received and dropped",
-    3: "the training depends on N, not on b",
-    4: "Figs 3 and 4: when the k-th of 100 gradients is there",
-    5: "Fig 5: updates until it converges against N",
-    6: "Fig 6: estimated time until it converges, N + b = 100",
-    7: "the same in a run: what backups save of the step",
-    8: "TensorFlow's Fig 8: how many backups of 50 are worth their machines",
-    9: "Fig 8: final errors and epoch times of sync with backups and async",
-    10: "Fig 8: who converges first on 53, 106 and 212 machines",
-    11: "Fig 2: error against staleness",
-    12: "Table 2 and Fig 7: learning rates",
-    13: "Table 1: staleness of async, layer by layer",
-}
+ABOUT = checklist_of("pan2017")
 
 EXPERIMENTS = [
-    (fig2, [11]),
-    (fig2_quadratic, [11]),
-    (ramp, [11]),
-    (table1, [13]),
-    (fig3_4, [4]),
-    (fig5, [5]),
-    (fig6, [6]),
-    (fig6_run, [7, 2]),
-    (fig7, [12]),
-    (fig8, [9, 10]),
-    (fig8_mnist, [9, 10]),
-    (backups_of_50, [8]),
-    (updates, [1, 2]),
-    (independent_of_b, [3]),
-    (fig2_cnn, [11]),
-    (fig5_cnn, [5]),
-    (fig7_cnn, [12]),
-    (fig8_cnn, [9]),
+    (fig2, ["11"]),
+    (fig2_quadratic, ["11"]),
+    (ramp, ["11"]),
+    (table1, ["13"]),
+    (fig3_4, ["4"]),
+    (fig5, ["5"]),
+    (fig6, ["6"]),
+    (fig6_run, ["7", "2"]),
+    (fig7, ["12"]),
+    (fig8, ["9", "10"]),
+    (fig8_mnist, ["9", "10"]),
+    (backups_of_50, ["8"]),
+    (updates, ["1", "2"]),
+    (independent_of_b, ["3"]),
+    (fig2_cnn, ["11"]),
+    (fig5_cnn, ["5"]),
+    (fig7_cnn, ["12"]),
+    (fig8_cnn, ["9"]),
 ]

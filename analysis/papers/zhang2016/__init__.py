@@ -1,7 +1,7 @@
 """Figures and claims of "Staleness-aware Async-SGD for Distributed Deep Learning" (Zhang, Gupta,
 Lian, Liu, IJCAI 2016), and orderings of its companion (Gupta, Zhang, Wang, ICDM 2016)."""
 
-from papers.caveats import caveats_of
+from papers.page import caveats_of, checklist_of
 from papers.zhang2016.averages import averages, updates
 from papers.zhang2016.epochs import epochs
 from papers.zhang2016.fig1 import fig1, fig1_in_step
@@ -24,37 +24,24 @@ QUESTION = (
 )
 ANSWERS = answers_of("zhang2016")
 CAVEATS = caveats_of("zhang2016")
-
-ABOUT = {
-    1: "hardsync: no staleness, serial SGD with a minibatch of mu lambda",
-    2: "an update of n-softsync takes floor(lambda / n) gradients, none is dropped",
-    3: "mean staleness (lambda - 1) / c or lambda / c for any law",
-    4: "Fig 1: staleness up to 2 n with low jitter",
-    5: "Fig 3: one rate fails for large n, alpha0 / tau does not",
-    6: "alpha0 / tau is alpha0 where nothing is stale",
-    7: "n = lambda is asynchronous SGD (Downpour)",
-    8: "Fig 2: time of an epoch, hardsync against 1-softsync",
-    9: "lambda-softsync makes lambda times more updates",
-    10: "error is a function of mu lambda",
-    11: "overlap: shorter epochs, staler gradients",
-}
+ABOUT = checklist_of("zhang2016")
 
 EXPERIMENTS = [
-    (fig1, [4]),
-    (fig1_in_step, [4]),
-    (averages, [1, 3]),
-    (updates, [2]),
-    (fig2, [8]),
-    (jitter, [8]),
-    (fig3_quadratic, [1, 5, 6, 7]),
-    (fig3_softmax, [5, 6]),
-    (fig3_rates, [5]),
-    (fig3_perceptron, [5]),
-    (fig3_perceptron_rates, [5]),
-    (fig3_cnn, [5]),
-    (serial, [1]),
-    (epochs, [9]),
-    (trade_off, [10]),
-    (trade_off_rates, [10]),
-    (overlap, [11]),
+    (fig1, ["4"]),
+    (fig1_in_step, ["4"]),
+    (averages, ["1", "3"]),
+    (updates, ["2"]),
+    (fig2, ["8"]),
+    (jitter, ["8"]),
+    (fig3_quadratic, ["1", "5", "6", "7"]),
+    (fig3_softmax, ["5", "6"]),
+    (fig3_rates, ["5"]),
+    (fig3_perceptron, ["5"]),
+    (fig3_perceptron_rates, ["5"]),
+    (fig3_cnn, ["5"]),
+    (serial, ["1"]),
+    (epochs, ["9"]),
+    (trade_off, ["10"]),
+    (trade_off_rates, ["10"]),
+    (overlap, ["11"]),
 ]

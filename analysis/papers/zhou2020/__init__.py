@@ -1,7 +1,7 @@
 """Figures and claims of "DaSGD: Squeezing SGD Parallelization Performance in Distributed Training
 Using Delayed Averaging" (Zhou et al., arXiv 2006.00441), and of Local SGD."""
 
-from papers.caveats import caveats_of
+from papers.page import caveats_of, checklist_of
 from papers.zhou2020.accuracy import mnist, resnet
 from papers.zhou2020.local import drift, floor, speedup, waiting
 from papers.zhou2020.merge import effective_steps, merge
@@ -19,30 +19,22 @@ QUESTION = (
 )
 ANSWERS = answers_of("zhou2020")
 CAVEATS = caveats_of("zhou2020")
-
-ABOUT = {
-    1: "tau = 1 is sync, and the mean of Local SGD follows it on a quadratic",
-    2: "what an average every tau steps saves in time and costs in error",
-    3: "DaSGD: time of a round, what is hidden, scale-up to 256 workers",
-    4: "what the merge does to the mean, and how many steps count",
-    5: "mean squared gradient against K at a rate of K^-1/2",
-    6: "accuracy at equal epochs, and who is first",
-}
+ABOUT = checklist_of("zhou2020")
 
 EXPERIMENTS = [
-    (one_step, [1]),
-    (quadratic, [1]),
-    (speedup, [2]),
-    (waiting, [2]),
-    (drift, [2]),
-    (floor, [2]),
-    (rounds, [3]),
-    (lateness, [3]),
-    (scale, [3]),
-    (scale_with_nodes, [3]),
-    (merge, [4]),
-    (effective_steps, [4]),
-    (slope, [5]),
-    (mnist, [6]),
-    (resnet, [6]),
+    (one_step, ["1"]),
+    (quadratic, ["1"]),
+    (speedup, ["2"]),
+    (waiting, ["2"]),
+    (drift, ["2"]),
+    (floor, ["2"]),
+    (rounds, ["3"]),
+    (lateness, ["3"]),
+    (scale, ["3"]),
+    (scale_with_nodes, ["3"]),
+    (merge, ["4"]),
+    (effective_steps, ["4"]),
+    (slope, ["5"]),
+    (mnist, ["6"]),
+    (resnet, ["6"]),
 ]
