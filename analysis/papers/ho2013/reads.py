@@ -114,7 +114,6 @@ def reads_beside_a_slow_learner(outputs):
 
 def window_claims(found, ending):
     """Items 1 and the bounds of 3; found: {(name, s): Reads}."""
-    "; ".join(dict.fromkeys(name for name, _ in found))
     count = sum(len(one.clock) for one in found.values())
     place = lambda name, s: f"{name}, s = {s}"
     yield claim(f"1.lead{ending}").all_near(

@@ -121,7 +121,6 @@ def fig2_quadratic(outputs):
 
 
 def quadratic_claims(over_fresh, fresh):
-    list(over_fresh)
     yield claim("11.quadratic").all_near(
         [(f"tau = {d}", delayed_floor(RATE, d) / fresh, one) for d, one in over_fresh.items()]
     )

@@ -29,6 +29,12 @@ def law_name(text):
     return {"exponential": "exp(1)", "shifted-exponential": "0.5 + exp(0.5)"}[law["distribution"]]
 
 
+def protocol_name(row):
+    """ "n = 6" of softsync, else the kind."""
+    protocol = json.loads(row["sweep.protocol"])
+    return f"n = {protocol['n']}" if "n" in protocol else protocol["kind"]
+
+
 def point_of(row):
     return law_name(row["cluster.runtime"]), int(row["protocol.n"])
 

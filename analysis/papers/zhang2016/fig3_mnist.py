@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+from papers.zhang2016.fig1 import protocol_name
 from papers.zhang2016.words import claim, figure_of
 from reproduce.claims import is_above, paired_difference, times
 from reproduce.figures import curve_series
@@ -14,9 +15,7 @@ CHANCE = 0.85
 
 
 def key(row):
-    protocol = json.loads(row["sweep.protocol"])
-    name = f"n = {protocol['n']}" if "n" in protocol else protocol["kind"]
-    return json.loads(row["learning_rate"])["kind"], name
+    return json.loads(row["learning_rate"])["kind"], protocol_name(row)
 
 
 def panels(outputs, scenario, name, task):

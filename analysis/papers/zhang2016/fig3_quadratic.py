@@ -1,8 +1,7 @@
 """Fig 3 on a quadratic of curvature 1: items 1, 5, 6 and 7."""
 
-import json
-
 import numpy as np
+from papers.zhang2016.fig1 import protocol_name
 from papers.zhang2016.words import claim, figure_of
 from plots.bands import band, linear
 from reproduce.claims import paired_difference, paired_ratio
@@ -15,11 +14,6 @@ RATES = {"constant": "alpha0", "staleness": "alpha0 / tau"}
 NS = (1, 2, 6, 15, 30)
 
 
-def name_of(text):
-    protocol = json.loads(text)
-    return f"n = {protocol['n']}" if "n" in protocol else protocol["kind"]
-
-
 def floor_of_serial(minibatch):
     """The heavy ball's stationary loss, variance 1 of the gradient of one sample."""
     top = ETA / minibatch * (1 + MOMENTUM)
@@ -28,7 +22,7 @@ def floor_of_serial(minibatch):
 
 def fig3_quadratic(outputs):
     scenario = "fig3_on_a_quadratic"
-    key = lambda row: (row["learning_rate.kind"], name_of(row["sweep.protocol"]))
+    key = lambda row: (row["learning_rate.kind"], protocol_name(row))
     curves = outputs.curves(scenario, key, "time", "loss")
     rows = by_key(outputs.runs(scenario), key)
     figures = [quadratic_figure(curves, kind) for kind in RATES]

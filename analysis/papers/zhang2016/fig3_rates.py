@@ -1,10 +1,10 @@
 """Fig 3 on MNIST with a rate of its own for each n: is what n = 30 loses at one rate the staleness, or a
 rate that nobody tuned for it?  Item 5."""
 
-import json
 from dataclasses import dataclass
 from itertools import pairwise
 
+from papers.zhang2016.fig1 import protocol_name
 from papers.zhang2016.words import claim, figure_of
 from reproduce.claims import paired_difference
 from reproduce.figures import sampled
@@ -40,9 +40,7 @@ PERCEPTRON = Task(
 
 
 def name_and_rate(row):
-    protocol = json.loads(row["sweep.protocol"])
-    name = f"n = {protocol['n']}" if "n" in protocol else protocol["kind"]
-    return name, float(row["learning_rate.eta"])
+    return protocol_name(row), float(row["learning_rate.eta"])
 
 
 def fig3_rates(outputs):

@@ -49,7 +49,6 @@ def claims_of(ratios, laws, learners):
     by_learners = sum((steps([ratios[law, p] for p in learners]) for law in laws), [])
     by_jitter = sum((steps([ratios[law, p] for law in laws]) for p in learners), [])
     longer = [plus(one, -1) for one in ratios.values()]
-    "; ".join(law_name(law) for law in laws)
     cv = half_slower(ratios, laws)
     return [
         claim("8.ratio").all_near(
