@@ -4,30 +4,14 @@ A1, A2, A4 and A5."""
 import json
 
 import numpy as np
+from papers.li2021.setups import logged
 from papers.li2021.trained import TASKS, accuracies, arm_of, spread, told, with_gaps, within
 from papers.li2021.words import claim, figure_of
 from reproduce.claims import chance, is_above, paired_difference
 from reproduce.figures import PLOTTED, Series, sampled
 from reproduce.replicas import jackknife
 
-# Share of the work done in BSP: accuracy in the released logs.
-LOGS = {
-    1: {
-        0: 0.8918,
-        0.02: 0.9037,
-        0.04: 0.9127,
-        0.05: 0.9174,
-        0.0625: 0.9102,
-        0.1: 0.9142,
-        0.15: 0.9118,
-        0.2: 0.9119,
-        0.25: 0.9187,
-        0.5: 0.9202,
-        0.75: 0.9168,
-        1: 0.9188,
-    },
-    2: {0: 0.7085, 0.0625: 0.7325, 0.125: 0.7460, 0.25: 0.7505, 0.5: 0.7425, 1: 0.7462},
-}
+LOGS = logged("accuracy")  # {setup: {share of the work done in BSP: accuracy}}
 SWITCH = {1: 0.0625, 2: 0.125}  # of Sync-Switch
 KNEE = {1: 0.05, 2: 0.125}
 ORDERS = "setup1_which_order_learns_best"

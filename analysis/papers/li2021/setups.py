@@ -1,5 +1,6 @@
 """The three setups, their runs, and what the paper and the authors' released logs say of them."""
 
+import json
 from dataclasses import dataclass
 
 from reproduce.outputs import digitised
@@ -17,30 +18,12 @@ class Setup:
     run_share: float  # of BSP in the runs behind its figures
     ratio: tuple  # of the throughput of ASP to that of BSP, in the logs: low, high
     rho: float  # time of ASP
-    times: dict  # {share of BSP: time}, in the logs
     bars: dict  # {protocol: time}, in the figures
 
 
 ALL = {
     1: Setup(
-        64_000,
-        0.0625,
-        0.05,
-        (6.8, 6.8),
-        0.1517,
-        {
-            0.02: 0.168,
-            0.04: 0.186,
-            0.05: 0.195,
-            0.0625: 0.197,
-            0.1: 0.238,
-            0.15: 0.281,
-            0.2: 0.324,
-            0.25: 0.367,
-            0.5: 0.581,
-            0.75: 0.80,
-        },
-        {"BSP": 1, "ASP": 0.1517, "Sync-Switch": 0.1951},
+        64_000, 0.0625, 0.05, (6.8, 6.8), 0.1517, {"BSP": 1, "ASP": 0.1517, "Sync-Switch": 0.1951}
     ),
     2: Setup(
         128_000,
@@ -48,19 +31,19 @@ ALL = {
         0.125,
         (1.86, 1.86),
         0.5377,
-        {0.0625: 0.569, 0.125: 0.6015, 0.25: 0.646, 0.5: 0.754},
         {"BSP": 1, "ASP": 0.5377, "Sync-Switch": 0.6015},
     ),
-    3: Setup(
-        64_000,
-        0.5,
-        0.5,
-        (11, 12),
-        0.085,
-        {0.5: 0.536},
-        {"BSP": 1, "Sync-Switch": 0.5356},
-    ),
+    3: Setup(64_000, 0.5, 0.5, (11, 12), 0.085, {"BSP": 1, "Sync-Switch": 0.5356}),
 }
+
+
+def logged(column):
+    """{setup: {share of BSP: what the released logs have}}, of a column of logs.csv."""
+    found = {setup: {} for setup in SETUPS}
+    for row in digitised("li2021", "logs"):
+        if row[column]:
+            found[int(row["setup"])][json.loads(row["share"])] = json.loads(row[column])
+    return found
 
 
 def share_of(row):

@@ -1,17 +1,12 @@
 """How long a run is that begins in BSP: items T1, T3 to T5."""
 
 import numpy as np
-from papers.li2021.setups import ALL, SETUPS, scenario_of, seconds, share_of, shares_of
+from papers.li2021.setups import ALL, SETUPS, logged, scenario_of, seconds, share_of, shares_of
 from papers.li2021.words import claim, figure_of
 from reproduce.claims import ratio, sample, scaled
 from reproduce.figures import PLOTTED, THEORY, Series, sampled, side_by_side
 
-# By the share of BSP, in the logs.
-SECONDS = {
-    1: {0.0: 1560, 0.05: 2055, 1.0: 10660},
-    2: {0.0: 6070, 0.125: 6790, 1.0: 11288},
-    3: {0.0: 794, 0.5: 5090, 1.0: 9298},
-}
+SECONDS, TIMES = logged("seconds"), logged("time")  # the latter over that of BSP
 BESIDE_ASP = 1, 2  # setups in which ASP does not diverge
 
 
@@ -48,7 +43,7 @@ def shares_figure(runs):
     for setup, found in runs.items():
         xs, name = sorted(found), f"setup {setup}"
         shown = [relative(found)[x] for x in xs]
-        logged = ALL[setup].times
+        logged = TIMES[setup]
         figure.series += [
             Series(name, THEORY, [0, 1], [ALL[setup].rho, 1]),
             sampled(name, xs, shown),
@@ -71,7 +66,7 @@ def shares(setup, found):
     found = relative(found)
     line = lambda share: share + (1 - share) * found[0.0].mean
     yield claim(f"T3.setup-{setup}").all_near(
-        [(f"{100 * share:g} %", value, found[share]) for share, value in ALL[setup].times.items()]
+        [(f"{100 * share:g} %", value, found[share]) for share, value in TIMES[setup].items()]
     )
     yield claim(f"T3.setup-{setup}-line").all_near(
         [(f"{100 * share:g} %", line(share), found[share]) for share in found]
