@@ -33,17 +33,17 @@ TABLES = {
 }
 
 
-def waiting_share(rows):
-    """Of one replica: of the learners' time."""
-    idle = sum(float(row["idle"]) for row in rows)
-    return idle / (idle + sum(float(row["busy"]) for row in rows))
+def of_learners(outputs, scenario, key, *columns):
+    """{key(row): [an array of each column of learners.csv, a replica each]}."""
+    found = [outputs.series(scenario, key, "learners.csv", column) for column in columns]
+    return {where: list(zip(*(one[where] for one in found))) for where in found[0]}
 
 
 def waiting(outputs, scenario, key):
-    return {
-        where: sample([waiting_share(rows) for rows in replicas])
-        for where, replicas in outputs.by_replica(scenario, key, "learners.csv").items()
-    }
+    """{key(row): the Sample of the share of the learners' time}."""
+    found = of_learners(outputs, scenario, key, "idle", "busy")
+    shares = lambda runs: [sum(idle) / (sum(idle) + sum(busy)) for idle, busy in runs]
+    return {where: sample(shares(runs)) for where, runs in found.items()}
 
 
 def clocks(outputs):
@@ -122,13 +122,8 @@ def slow_learner(outputs):
     """Items 4 and 5, one learner twice as slow for good."""
     scenario = "does_a_bound_help_a_slow_learner"
     key = lambda row: int(row["protocol.bound"])
-    rows = outputs.by_replica(scenario, key, "learners.csv")
-    times = {
-        s: sample(
-            [(float(r[0]["busy"]) + float(r[0]["idle"])) / int(r[0]["gradients"]) for r in found]
-        )
-        for s, found in rows.items()
-    }
+    found = of_learners(outputs, scenario, key, "busy", "idle", "gradients")
+    times = {s: sample([(b[0] + i[0]) / n[0] for b, i, n in runs]) for s, runs in found.items()}
     waits = waiting(outputs, scenario, key)
     half = 31 / 64
     claims = [
