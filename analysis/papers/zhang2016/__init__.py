@@ -6,8 +6,7 @@ from papers.zhang2016.averages import averages, updates
 from papers.zhang2016.epochs import epochs
 from papers.zhang2016.fig1 import fig1, fig1_in_step
 from papers.zhang2016.fig2 import fig2
-from papers.zhang2016.fig3_cnn import fig3_cnn
-from papers.zhang2016.fig3_mnist import fig3_perceptron, fig3_softmax
+from papers.zhang2016.fig3_mnist import fig3_cnn, fig3_perceptron, fig3_softmax
 from papers.zhang2016.fig3_quadratic import fig3_quadratic, serial
 from papers.zhang2016.fig3_rates import fig3_perceptron_rates, fig3_rates
 from papers.zhang2016.jitter import jitter

@@ -1,4 +1,4 @@
-"""Fig 3 on MNIST, where small models stand in for the CNN: items 5 and 6."""
+"""Fig 3 with networks: small models on MNIST stand in for the CNN, and the CNN itself: items 5 and 6."""
 
 import json
 
@@ -7,6 +7,7 @@ from papers.zhang2016.fig1 import protocol_name
 from papers.zhang2016.words import claim, figure_of
 from reproduce.claims import is_above, paired_difference, times
 from reproduce.figures import curve_series
+from reproduce.outputs import Missing
 
 NS = (1, 2, 6, 15, 30)
 NAMES = ("hardsync", *(f"n = {n}" for n in NS))
@@ -97,3 +98,19 @@ def fig3_perceptron(outputs):
         divided("perceptron", errors, 0.01),
     ]
     return list(panels(outputs, scenario, "fig3_perceptron", "perceptron on MNIST")), claims
+
+
+def fig3_cnn(outputs):
+    """In full, where it was run: a CNN on CIFAR-10."""
+    scenario = "gpu/fig3_cnn_on_cifar10"
+    try:
+        errors = outputs.samples(scenario, key, "final_test_error")
+    except Missing as reason:
+        return [], [claim("5.cnn").skipped(str(reason))]
+    failing = [errors["step", f"n = {n}"] for n in (15, 30)]
+    return list(panels(outputs, scenario, "fig3_cnn", "CNN on CIFAR-10")), [
+        claim("5.cnn-fails").holds(
+            min(one.mean for one in failing) > CHANCE, " and ".join(map(str, failing))
+        ),
+        divided("cnn", errors, 0.03),
+    ]
