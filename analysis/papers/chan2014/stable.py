@@ -50,15 +50,11 @@ def formula_claim(taus):
     )
 
 
-def is_below(eta, tau, momentum):
-    return eta < limit(tau, momentum)
-
-
 def of_momentum(momentum, found):
     """found: {(tau, eta): losses}."""
     last = lambda losses: float(losses[-1] / losses[0]) if np.isfinite(losses[-1]) else math.inf
-    below = [last(y) for (tau, eta), y in found.items() if is_below(eta, tau, momentum)]
-    above = [last(y) for (tau, eta), y in found.items() if not is_below(eta, tau, momentum)]
+    below = [last(y) for (tau, eta), y in found.items() if eta < limit(tau, momentum)]
+    above = [last(y) for (tau, eta), y in found.items() if eta >= limit(tau, momentum)]
     yield claim(f"X2.below-{momentum:g}").holds(
         len(below) == len(above) and max(below) < 1e-6, f"at most {max(below):.3g}"
     )

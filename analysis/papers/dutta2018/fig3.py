@@ -24,31 +24,18 @@ def timelines(outputs):
         bar = Bar(row, start, end, facts["fate"], f"w{facts['version']}")
         figure.bars.append(bar)
         bars[names[point].split()[0]][event["tid"]].append(bar)
-    return [figure], [waits(bars), again(bars)]
+    return [figure], list(restarts(bars))
 
 
-def neighbours(bars, protocol):
+def neighbours(bars):
     """Each pair of bars of a learner that follow each other."""
-    for one in bars[protocol].values():
+    for one in bars.values():
         yield from pairwise(sorted(one, key=lambda bar: bar.start))
 
 
-def waits(bars):
-    gaps = {
-        protocol: sum(later.start > bar.end + 1e-5 for bar, later in neighbours(bars, protocol))
-        for protocol in ("k-async", "k-batch-async")
-    }
-    return claim("6.waits").holds(
-        gaps["k-async"] > 0 == gaps["k-batch-async"], f"{gaps['k-async']}, {gaps['k-batch-async']}"
-    )
-
-
-def again(bars):
-    found = {
-        protocol: sum(later.label == bar.label for bar, later in neighbours(bars, protocol))
-        for protocol in ("k-async", "k-batch-async")
-    }
-    return claim("6.again").holds(
-        found["k-async"] == 0 < found["k-batch-async"],
-        f"{found['k-async']}, {found['k-batch-async']}",
-    )
+def restarts(bars):
+    late, batch = (list(neighbours(bars[name])) for name in ("k-async", "k-batch-async"))
+    gaps = [sum(later.start > bar.end + 1e-5 for bar, later in pairs) for pairs in (late, batch)]
+    yield claim("6.waits").holds(gaps[0] > 0 == gaps[1], f"{gaps[0]}, {gaps[1]}")
+    same = [sum(later.label == bar.label for bar, later in pairs) for pairs in (late, batch)]
+    yield claim("6.again").holds(same[0] == 0 < same[1], f"{same[0]}, {same[1]}")

@@ -34,18 +34,10 @@ def order_statistics(times):
 
 def times_at_four(times):
     """Items 2 and 3."""
-    wanted = {
-        ("2", "exponential"): [
-            ("k-sync", 4), ("k-async", 4), ("k-batch-sync", 4), ("k-batch-async", 4), ("k-batch-async", 1),
-            ("k-sync", 8),
-        ],
-        ("3", "shifted-exponential"): [("k-sync", 4), ("k-async", 4), ("k-batch-sync", 4), ("k-batch-async", 4)],
-    }  # fmt: skip
-    for (item, law), values in wanted.items():
-        for protocol, k in values:
-            name = {("k-batch-async", 1): "async", ("k-sync", 8): "sync"}.get(
-                (protocol, k), protocol
-            )
+    four = {name: (name, 4) for name in ("k-sync", "k-async", "k-batch-sync", "k-batch-async")}
+    ends = {"async": ("k-batch-async", 1), "sync": ("k-sync", 8)}
+    for item, law, named in (("2", "exponential", four | ends), ("3", "shifted-exponential", four)):
+        for name, (protocol, k) in named.items():
             yield claim(f"{item}.{name}").near(times[law, protocol, k])
     yield claim("2.sync-over-async").near(
         paired_ratio(times["exponential", "k-sync", 8], times["exponential", "k-batch-async", 1]),

@@ -34,7 +34,8 @@ def behind_and_ahead(outputs):
     x, bsp = mean_curve(by_work["BSP"])
     asp = np.interp(x, *mean_curve(by_work["ASP"]))
     before = (x >= 0.02) & (x < DECAY)
-    return [work_figure(by_work), race_figure(by_time)], [
+    race = figure_of("accuracy_time", task=TASK, series=arms(by_time))
+    return [work_figure(by_work), race], [
         claim("A6.everywhere").holds(
             bool((bsp > asp)[before].all()),
             f"at {int((bsp > asp)[before].sum())} of {int(before.sum())}, least by "
@@ -60,13 +61,10 @@ def lead(level, bsp, asp):
     return jackknife(lambda bsp, asp: reached(bsp, level) - reached(asp, level), bsp, asp)
 
 
-def when(level, x, accuracy):
-    return first_at(np.asarray(x), -np.asarray(accuracy), -level)
-
-
 def reached(curves, level):
     """When the mean accuracy comes to the level."""
-    return when(level, *mean_curve(curves))
+    x, accuracy = mean_curve(curves)
+    return first_at(x, -accuracy, -level)
 
 
 def ends_ahead(curves):
@@ -88,10 +86,6 @@ def work_figure(curves):
     figure.series = arms(curves)
     figure.series += [Series(arm, PLOTTED, *map(list, logged[name])) for name, arm in names.items()]
     return figure
-
-
-def race_figure(curves):
-    return figure_of("accuracy_time", task=TASK, series=arms(curves))
 
 
 def before(curves, share):
@@ -121,7 +115,8 @@ def at_the_switch(outputs):
             claim(f"A7.dip-{id}").above(fall, told=f"{fall}, of {accuracy.mean:.3f}"),
             closes(accuracies, share, name),
         ]
-    return [loss_figure(losses)], claims
+    figure = figure_of("loss_work", task=TASK, marks=[*SHARES, DECAY], series=arms(losses))
+    return [figure], claims
 
 
 def top(curves, share):
@@ -142,7 +137,3 @@ def closes(curves, share, name):
     return claim(f"A7.closes-{100 * share:g}", bound=bound).holds(
         is_above(less, 3) and abs(end.mean) <= bound, f"{then} and {end}"
     )
-
-
-def loss_figure(curves):
-    return figure_of("loss_work", task=TASK, marks=[*SHARES, DECAY], series=arms(curves))

@@ -1,8 +1,8 @@
 """AD-PSGD: who comes to a standstill, and what one slow learner costs: item 7."""
 
-import json
 from collections import defaultdict
 
+from papers.luo2019.setups import slowness_of
 from papers.luo2019.words import claim, figure_of
 from reproduce.claims import paired_ratio
 from reproduce.figures import sampled
@@ -32,11 +32,9 @@ def standstill(outputs):
 
 def slow_learner(outputs):
     scenario = "what_does_one_slow_learner_cost"
-    slow = lambda row: round(1 / min(json.loads(row["cluster.speeds"])))
-    made = outputs.samples(scenario, lambda row: (row["protocol"], slow(row)), "gradients_applied")
-    times = outputs.samples(
-        scenario, lambda row: (row["protocol"], slow(row)), "mean_iteration_time"
-    )
+    key = lambda row: (row["protocol"], slowness_of(row))
+    made = outputs.samples(scenario, key, "gradients_applied")
+    times = outputs.samples(scenario, key, "mean_iteration_time")
     factors = sorted({factor for _, factor in made})
     kept = {at: paired_ratio(one, made[at[0], 1]) for at, one in made.items()}
     figure = figure_of("slow-learner")

@@ -51,11 +51,8 @@ def at_the_best(best):
         told=" : ".join(f"{one.mean:.2f}" for one in over.values()),
     )
     for delay in (5, 15):
-        yield mild(delay, best)
-
-
-def mild(delay, best):
-    return claim(f"11.mild-{delay}").above(plus(times(paired_ratio(best[delay], best[0]), -1), 2))
+        over_0 = paired_ratio(best[delay], best[0])
+        yield claim(f"11.mild-{delay}").above(plus(times(over_0, -1), 2))
 
 
 def at_the_full(errors, rates):

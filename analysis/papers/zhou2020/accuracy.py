@@ -84,29 +84,24 @@ def in_time(id, order, ends, updates):
     ]
 
 
+def reached(curves, level):
+    """When the mean curve comes to the level."""
+    return first_at(*mean_curve(curves), level)
+
+
 def lead(late, early, level):
-    """The Sample of how much later the one mean curve comes to the level; replicas share their
-    seeds."""
-    return jackknife(
-        lambda *both: first_at(*mean_curve(both[0]), level) - first_at(*mean_curve(both[1]), level),
-        late,
-        early,
-    )
+    """The Sample of how much later the one does; replicas share their seeds."""
+    return jackknife(lambda one, other: reached(one, level) - reached(other, level), late, early)
 
 
 def first(id, order, curves):
     sync, local, *dasgd = order
     hidden = next(one for one in dasgd if one.delay == HIDING_DELAY)
     for level in LEVELS[id]:
-        times = {
-            one: jackknife(lambda ones: first_at(*mean_curve(ones), level), found)
-            for one, found in curves.items()
-        }
+        when = lambda ones, level=level: reached(ones, level)
+        times = {one: jackknife(when, found) for one, found in curves.items()}
         yield claim(f"6.{id}-first-{100 * level:g}").all_above(
-            [
-                lead(curves[local], curves[hidden], level),
-                lead(curves[sync], curves[local], level),
-            ],
+            [lead(curves[local], curves[hidden], level), lead(curves[sync], curves[local], level)],
             told="; ".join(f"{one.name} at {time}" for one, time in times.items()),
         )
     end = min(float(x[-1]) for x, _ in curves[dasgd[-1]])
