@@ -18,6 +18,15 @@ def quadratic_key(row):
     return float(row["learning_rate.eta"]), row["protocol"], int(row["k"])
 
 
+def place(eta, protocol, k):
+    return f"{protocol}, K = {k}, eta = {eta:g}"
+
+
+def of_sync(values):
+    """Of {(eta, protocol, K): value}: those of protocols without staleness."""
+    return {at: one for at, one in values.items() if at[1] in ("k-sync", "k-batch-sync")}
+
+
 def sync_floor(eta, k):
     return eta / (2 * k * (2 - eta))
 
@@ -52,12 +61,9 @@ def lemma_2(eta, k, updates):
 
 
 def floor_claims(measured):
-    sync = {key: one for key, one in measured.items() if key[1] in ("k-sync", "k-batch-sync")}
+    sync = of_sync(measured)
     yield claim("12.sync").all_near(
-        [
-            (f"{protocol}, K = {k}, eta = {eta:g}", sync_floor(eta, k), one)
-            for (eta, protocol, k), one in sync.items()
-        ]
+        [(place(*at), sync_floor(at[0], at[2]), one) for at, one in sync.items()]
     )
     stale = {
         (0.05, "async", 1): 1.73e-2,
@@ -66,12 +72,7 @@ def floor_claims(measured):
         (0.005, "async", 1): 1.34e-3,
         (0.005, "k-async", 4): 3.1e-4,
     }
-    yield claim("12.async").all_near(
-        [
-            (f"{protocol}, K = {k}, eta = {eta:g}", x, measured[eta, protocol, k])
-            for (eta, protocol, k), x in stale.items()
-        ]
-    )
+    yield claim("12.async").all_near([(place(*at), x, measured[at]) for at, x in stale.items()])
     gap = {
         eta: paired_ratio(measured[eta, "async", 1], measured[eta, "k-sync", 1])
         for eta in (0.005, 0.05)
@@ -86,29 +87,19 @@ def floor_claims(measured):
 
 def tight_claim(measured):
     """The bound is not idle: its floor is nearly twice the exact one."""
-    return claim("13.floor").all_near(
-        [
-            (
-                f"{protocol}, K = {k}, eta = {eta:g}",
-                2 - eta,
-                ratio(Sample(float(lemma_2(eta, k, 1e6))), one),
-            )
-            for (eta, protocol, k), one in measured.items()
-            if protocol in ("k-sync", "k-batch-sync")
-        ]
-    )
+    bound = lambda eta, _, k: Sample(float(lemma_2(eta, k, 1e6)))
+    over = {at: ratio(bound(*at), one) for at, one in of_sync(measured).items()}
+    return claim("13.floor").all_near([(place(*at), 2 - at[0], one) for at, one in over.items()])
 
 
 def bound_claim(curves):
     """Item 13, at every evaluation after the start, where both are 1."""
     values = []
-    for (eta, protocol, k), found in curves.items():
-        if protocol not in ("k-sync", "k-batch-sync"):
-            continue
+    for (eta, protocol, k), found in of_sync(curves).items():
         mean = band(found, linear)
         limit = lemma_2(eta, k, mean.x)
         worst = 1 + int(np.argmax(mean.mean[1:] / limit[1:]))
-        place = f"{protocol}, K = {k}, eta = {eta:g}, iteration {mean.x[worst]:g}"
-        values.append((place, float(mean.mean[worst]), float(limit[worst])))
-    place, error, limit = max(values, key=lambda one: one[1] / one[2])
-    return claim("13").holds(error <= limit * (1 + 1e-6), f"at most {error / limit:.4f} ({place})")
+        where = f"{place(eta, protocol, k)}, iteration {mean.x[worst]:g}"
+        values.append((where, float(mean.mean[worst]), float(limit[worst])))
+    where, error, limit = max(values, key=lambda one: one[1] / one[2])
+    return claim("13").holds(error <= limit * (1 + 1e-6), f"at most {error / limit:.4f} ({where})")

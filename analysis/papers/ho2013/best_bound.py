@@ -10,6 +10,7 @@ from reproduce.claims import (
     paired_ratio,
     plus,
     sample,
+    scaled,
 )
 from reproduce.figures import curve_series, sampled
 from reproduce.replicas import first_recorded, late
@@ -27,13 +28,7 @@ def best_bound(outputs):
     key = lambda row: int(row["protocol.bound"])
     by_time = outputs.curves(SCENARIO, key, "time", "loss")
     by_update = outputs.curves(SCENARIO, key, "update", "loss")
-    times = {
-        s: sample([first_recorded(*one, TARGET) for one in found]) for s, found in by_time.items()
-    }
-    clocks = {
-        s: sample([first_recorded(*one, TARGET) / 32 for one in found])
-        for s, found in by_update.items()
-    }
+    times, clocks = to_target(by_time), scaled(to_target(by_update), 1 / 32)
     rates = {
         s: sample([x[-1] / 32 / t[-1] for (x, _), (t, _) in zip(by_update[s], by_time[s])])
         for s in times
@@ -43,6 +38,11 @@ def best_bound(outputs):
         [late(found, 0.5) for found in by_update.values()], gap=paired_difference
     )
     return figures, [*quantity_and_quality(clocks, rates), floors, *interior(times)]
+
+
+def to_target(curves):
+    """{s: the Sample of where runs first are down at the target}."""
+    return {s: sample([first_recorded(*one, TARGET) for one in of]) for s, of in curves.items()}
 
 
 def curve_figures(by_time, by_update):

@@ -51,17 +51,12 @@ def collection(mean, theory):
 def fig3(times, crowds):
     figure = figure_of("fig3")
     grid = np.concatenate([np.arange(1.3, 2.0, 0.05), np.arange(2.0, 6.01, 0.2)])
-    shown = latencies.TIMES <= 6
+    shown = np.flatnonzero(latencies.TIMES <= 6)[::4]
     for k in SHOWN:
         there = [sample(times[k] < t) for t in grid]
-        name = f"k = {k}"
+        name, law = f"k = {k}", latencies.arrival(k, crowds)[shown]
         figure.series += [
-            Series(
-                name,
-                THEORY,
-                list(latencies.TIMES[shown][::4]),
-                list(latencies.arrival(k, crowds)[shown][::4]),
-            ),
+            Series(name, THEORY, list(latencies.TIMES[shown]), list(law)),
             sampled(name, list(grid), there),
         ]
         if k in WITHIN_2_S:

@@ -12,12 +12,9 @@ BACKUPS = 6
 
 
 def fig5(outputs):
-    curves = outputs.curves(
-        "fig5_how_many_updates_until_it_converges",
-        lambda row: int(row["learners"]) - BACKUPS,
-        "update",
-        "loss",
-    )
+    scenario = "fig5_how_many_updates_until_it_converges"
+    gradients = lambda row: int(row["learners"]) - BACKUPS
+    curves = outputs.curves(scenario, gradients, "update", "loss")
     updates = {n: place_of(curves[n], TARGET) for n in NS}
     over_100 = {n: updates[n] / updates[100] for n in NS}
     figure = figure_of("fig5", updates=updates[100])

@@ -85,12 +85,8 @@ def with_backups(books, stale):
 
 
 def cost_of_late(outputs):
-    late_of = lambda row: json.loads(row["sweep.protocol"])
-    steps = outputs.samples(
-        "what_do_late_gradients_cost",
-        lambda row: late_of(row).get("late", "rejoin"),
-        "mean_iteration_time",
-    )
+    late_of = lambda row: json.loads(row["sweep.protocol"]).get("late", "rejoin")
+    steps = outputs.samples("what_do_late_gradients_cost", late_of, "mean_iteration_time")
     for late in ("rejoin", "cancel"):
         yield claim(f"2.server-{late}").near(steps[late])
 
@@ -107,12 +103,8 @@ def exact_loss(updates):
 
 
 def independent_of_b(outputs):
-    curves = outputs.curves(
-        "does_b_matter_to_the_training",
-        lambda row: int(row["learners"]) - GRADIENTS,
-        "update",
-        "loss",
-    )
+    backups = lambda row: int(row["learners"]) - GRADIENTS
+    curves = outputs.curves("does_b_matter_to_the_training", backups, "update", "loss")
     return [], [
         claim(f"3.b{b}").all_near(
             [(f"update {t}", exact_loss(t), mean_at(found, t)) for t in LOOKED_AT]

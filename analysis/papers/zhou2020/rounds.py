@@ -36,11 +36,10 @@ def rounds(outputs):
     key = lambda row: (average_time(row), protocol_of(row))
     found = {key(row): measured_round(protocol_of(row), row, 1) for row in outputs.runs(scenario)}
     times = sorted({time for time, _ in found})
-    protocols = list(dict.fromkeys(protocol for _, protocol in found))
+    protocols = dict.fromkeys(protocol for _, protocol in found)
+    shown = [one for one in protocols if one.kind != "dasgd" or one.delay > 0]
     figure = figure_of("round")
-    for one in protocols:
-        if one.kind == "dasgd" and one.delay == 0:
-            continue
+    for one in shown:
         four = 4 // one.tau
         figure.series += [
             Series(one.name, THEORY, times, [four * one.round_time(1, time) for time in times]),
@@ -54,16 +53,14 @@ def rounds(outputs):
             ]
         )
     ]
-    more, judged = computing(shares(outputs, scenario, key), times, protocols)
+    more, judged = computing(shares(outputs, scenario, key), times, shown)
     return [figure, more], claims + judged
 
 
-def computing(found, times, protocols):
+def computing(found, times, shown):
     """What learners do meanwhile."""
     figure = figure_of("computing")
-    for one in protocols:
-        if one.kind == "dasgd" and one.delay == 0:
-            continue
+    for one in shown:
         share = lambda time: one.tau / one.round_time(1, time)
         figure.series += [
             Series(one.name, THEORY, times, [share(time) for time in times]),
