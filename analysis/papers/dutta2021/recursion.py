@@ -6,22 +6,14 @@ import numpy as np
 from papers.dutta2021.words import claim, figure_of
 from reproduce.claims import Sample, difference, is_above, sample
 from reproduce.figures import THEORY, Series, curve_series
+from reproduce.outputs import digitised
 from reproduce.replicas import first_recorded, late
 
 SCENARIO = "does_a_growing_k_beat_every_fixed_k"
 FIXED = {f"K = {k}": k for k in (1, 2, 4, 8)}
-# {time: (K, error)} as a calculation has them that takes the decision with the expected error.
 TABLE = {
-    10: (1, 0.459),
-    20: (2, 0.261),
-    40: (2, 0.128),
-    60: (3, 0.078),
-    80: (3, 0.052),
-    120: (4, 0.030),
-    200: (5, 0.0138),
-    400: (6, 0.0052),
-    800: (7, 0.0031),
-    1600: (7, 0.0029),
+    int(row["time"]): (int(row["k"]), float(row["error"]))
+    for row in digitised("dutta2021", "recursion")
 }
 ERROR_OF_8 = {800: 0.0539, 1600: 0.0052}
 BATCH_TABLE = {10: 1, 20: 2, 40: 3, 60: 3, 80: 4, 120: 6, 200: 8, 400: 8}
