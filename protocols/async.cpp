@@ -26,13 +26,8 @@ class Async final : public ServerProtocol {
   Traits traits() const override { return {.never_waits = true}; }
 
   /// E[T] = E[X]/P (Lemma 4 with K = 1); the mean staleness is P - 1 for any law.
-  std::optional<Estimate> iteration_time(const Distribution& law,
-                                         std::uint32_t learners) const override {
-    return {{law.mean() / learners, Basis::exact}};
-  }
-  /// Renewals of P processes, whose rates add up.
-  std::optional<Estimate> iteration_time_of_unlike(const Conditions& conditions) const override {
-    return estimate(time_between_minibatches(conditions), Basis::exact);
+  std::optional<Estimate> iteration_time(const Conditions& conditions) const override {
+    return {{time_of_minibatches(conditions, 1), Basis::exact}};
   }
   Staleness staleness(std::uint32_t learners) const override {
     return {learners - 1.0, ReadOrder::after_arrival};

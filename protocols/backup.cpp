@@ -103,33 +103,31 @@ class Backup final : public ServerProtocol {
   /// b = 0, cancel: E[X_{N:P}].  Else no learner delivers twice in a step, or before a whole
   /// minibatch begun in it or after it began: E[X_{N:P}] is a lower bound.  A step of the
   /// memoryless begins with N fresh and b late learners, whatever was before: the rejoining have an
-  /// exact time. Shared tokens: P minibatches are computed for an update in the long run, so it
-  /// takes E[X] or more; without backups the extra tokens of the start are soon spent, and it is
-  /// sync; the first updates come up to about a minibatch sooner or later.
-  std::optional<Estimate> iteration_time(const Distribution& law,
-                                         std::uint32_t learners) const override {
-    const std::uint32_t backups = learners - k_;
-    if (shared_ && backups > 0) return {{law.mean(), Basis::lower}};
-    const bool short_enough = std::uint64_t{k_} * backups <= 100'000'000;
-    if (backups > 0 && rejoins_ && short_enough && law.ageing() == Ageing::memoryless)
-      return {{law.mean() * memoryless_step(k_, backups), Basis::exact}};
-    return {{law.expected_order_statistic(k_, learners), basis(backups)}};
-  }
-  /// As above; with shared tokens P minibatches are computed for an update, by learners without
-  /// idle time at best.
-  std::optional<Estimate> iteration_time_of_unlike(const Conditions& conditions) const override {
-    const std::uint32_t learners = conditions.learners;
-    if (shared_ && k_ < learners)
-      return {{learners * *time_between_minibatches(conditions), Basis::lower}};
-    const Basis known = basis(learners - k_);
-    if (known == Basis::lower && rejoins_ && conditions.memoryless) {
-      if (const auto time = rejoining_step(conditions.means, k_)) return {{*time, Basis::exact}};
-    }
-    return estimate(order_statistic(conditions, k_), known);
+  /// exact time. Shared tokens: P minibatches are computed for an update in the long run, by
+  /// learners without idle time at best; without backups the extra tokens of the start are soon
+  /// spent, and it is sync; the first updates come up to about a minibatch sooner or later.
+  std::optional<Estimate> iteration_time(const Conditions& conditions) const override {
+    const std::uint32_t learners = conditions.learners, backups = learners - k_;
+    if (shared_ && backups > 0)
+      return {{conditions.law ? conditions.law->mean() : time_of_minibatches(conditions, learners),
+               Basis::lower}};
+    const auto rejoining = backups > 0 && rejoins_ ? rejoining_time(conditions) : std::nullopt;
+    if (rejoining) return {{*rejoining, Basis::exact}};
+    return estimate(order_statistic(conditions, k_), basis(backups));
   }
   Staleness staleness(std::uint32_t) const override { return {0.0}; }
 
  private:
+  /// Of learners without memory, where late ones rejoin.
+  std::optional<double> rejoining_time(const Conditions& conditions) const {
+    if (!conditions.law)
+      return conditions.memoryless ? rejoining_step(conditions.means, k_) : std::nullopt;
+    const std::uint32_t backups = conditions.learners - k_;
+    const bool short_enough = std::uint64_t{k_} * backups <= 100'000'000;
+    if (!short_enough || conditions.law->ageing() != Ageing::memoryless) return {};
+    return conditions.law->mean() * memoryless_step(k_, backups);
+  }
+
   /// Of E[X_{N:P}].
   Basis basis(std::uint32_t backups) const {
     if (backups > 0) return cancels_ ? Basis::exact : Basis::lower;

@@ -46,8 +46,10 @@ class Deadline final : public ServerProtocol {
 
   /// A step lasts beyond t where t < time and fewer than K gradients are in, or t >= time and none
   /// is: E[T] is the integral of P(X_{K:P} > t) from 0 to time and of P(X_{1:P} > t) from there on.
-  std::optional<Estimate> iteration_time(const Distribution& law,
-                                         std::uint32_t learners) const override {
+  std::optional<Estimate> iteration_time(const Conditions& conditions) const override {
+    if (!conditions.law) return {};
+    const Distribution& law = *conditions.law;
+    const std::uint32_t learners = conditions.learners;
     const auto before = [&](std::uint32_t k) {
       return law.expected_capped_order_statistic(k, learners, config_.time);
     };

@@ -26,24 +26,19 @@ class KAsync final : public KLearners {
 
   /// K = 1: E[X]/P; K = P: E[X_{P:P}].  Between, E[X_{K:P}] is exact for exponential X, an upper
   /// bound where a new minibatch takes longer than a used one (Lemma 5), a lower one where it takes
-  /// shorter (the same proof, reversed); for any X at least K E[X]/P, without idle time.  The
-  /// mean staleness is (P - K)/K for any law.
-  std::optional<Estimate> iteration_time(const Distribution& law,
-                                         std::uint32_t learners) const override {
-    const double never_idle = k_ * law.mean() / learners;
+  /// shorter (the same proof, reversed); for any X, and of learners that are unlike, at least
+  /// K E[X]/P, without idle time.  The mean staleness is (P - K)/K for any law.
+  std::optional<Estimate> iteration_time(const Conditions& conditions) const override {
+    const double never_idle = time_of_minibatches(conditions, k_);
     if (k_ == 1) return {{never_idle, Basis::exact}};
-    const double of_sync = law.expected_order_statistic(k_, learners);
-    const auto ageing = law.ageing();
-    if (k_ == learners || ageing == Ageing::memoryless) return {{of_sync, Basis::exact}};
+    if (k_ == conditions.learners) return estimate(slowest_minibatch(conditions), Basis::exact);
+    if (!conditions.law) return {{never_idle, Basis::lower}};
+    const double of_sync = conditions.law->expected_order_statistic(k_, conditions.learners);
+    const auto ageing = conditions.law->ageing();
+    if (ageing == Ageing::memoryless) return {{of_sync, Basis::exact}};
     if (ageing == Ageing::new_longer) return {{of_sync, Basis::upper}};
     const bool shorter = ageing == Ageing::new_shorter;
     return {{shorter ? std::max(of_sync, never_idle) : never_idle, Basis::lower}};
-  }
-  /// K = 1 and K = P as async and sync; between, bounded by learners without idle time.
-  std::optional<Estimate> iteration_time_of_unlike(const Conditions& conditions) const override {
-    if (k_ == conditions.learners) return estimate(slowest_minibatch(conditions), Basis::exact);
-    const double never_idle = k_ * *time_between_minibatches(conditions);
-    return {{never_idle, k_ == 1 ? Basis::exact : Basis::lower}};
   }
   Staleness staleness(std::uint32_t learners) const override {
     return {(learners - 1.0 * k_) / k_, ReadOrder::together};

@@ -24,13 +24,8 @@ class KBatchAsync final : public KGradients {
 
   /// E[T] = K E[X]/P for any law (Lemma 4, elementary renewal theorem); the mean staleness is (P -
   /// 1)/K.
-  std::optional<Estimate> iteration_time(const Distribution& law,
-                                         std::uint32_t learners) const override {
-    return {{k_ * law.mean() / learners, Basis::exact}};
-  }
-  /// Renewals of P processes, whose rates add up.
-  std::optional<Estimate> iteration_time_of_unlike(const Conditions& conditions) const override {
-    return {{k_ * *time_between_minibatches(conditions), Basis::exact}};
+  std::optional<Estimate> iteration_time(const Conditions& conditions) const override {
+    return {{time_of_minibatches(conditions, k_), Basis::exact}};
   }
   Staleness staleness(std::uint32_t learners) const override {
     return {(learners - 1.0) / k_, ReadOrder::after_arrival};

@@ -26,26 +26,21 @@ class KBatchSync final : public KGradients {
   }
 
   /// Every update starts P renewal processes anew.  K = 1: E[X_{1:P}].  Exponential X: K E[X]/P (an
-  /// Erlang time).  For any X, E[T] <= E[X_{K:P}], the time of k-sync.  By Wald's equation E[T] >=
-  /// K E[X]/P where a new minibatch takes longer than a used one, <= where it takes shorter.
-  std::optional<Estimate> iteration_time(const Distribution& law,
-                                         std::uint32_t learners) const override {
-    const double renewal = k_ * law.mean() / learners;
-    const auto ageing = law.ageing();
+  /// Erlang time).  For any X, E[T] <= E[X_{K:P}], the time of k-sync, as who has delivered goes
+  /// on. By Wald's equation E[T] >= K E[X]/P where a new minibatch takes longer than a used one, <=
+  /// where it takes shorter.
+  std::optional<Estimate> iteration_time(const Conditions& conditions) const override {
+    const double renewal = time_of_minibatches(conditions, k_);
+    const auto ageing = conditions.law ? conditions.law->ageing() : Ageing::neither;
     if (ageing == Ageing::memoryless) return {{renewal, Basis::exact}};
     const bool shorter = ageing == Ageing::new_shorter;
-    if (k_ > learners) {
+    if (k_ > conditions.learners) {
       if (ageing == Ageing::neither) return {};
       return {{renewal, shorter ? Basis::upper : Basis::lower}};
     }
-    const double of_sync = law.expected_order_statistic(k_, learners);
-    if (k_ == 1) return {{of_sync, Basis::exact}};
-    return {{shorter ? std::min(of_sync, renewal) : of_sync, Basis::upper}};
-  }
-  /// No later than k-sync, as who has delivered goes on.
-  std::optional<Estimate> iteration_time_of_unlike(const Conditions& conditions) const override {
-    if (k_ > conditions.learners) return {};
-    return estimate(order_statistic(conditions, k_), k_ == 1 ? Basis::exact : Basis::upper);
+    const auto of_sync = order_statistic(conditions, k_);
+    if (shorter && k_ > 1) return {{std::min(*of_sync, renewal), Basis::upper}};
+    return estimate(of_sync, k_ == 1 ? Basis::exact : Basis::upper);
   }
   Staleness staleness(std::uint32_t) const override { return {0.0}; }
 };

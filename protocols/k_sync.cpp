@@ -25,11 +25,7 @@ class KSync final : public KLearners {
   Traits traits() const override { return {.restarts_all = true}; }
 
   /// E[T] = E[X_{K:P}] (Lemma 3).
-  std::optional<Estimate> iteration_time(const Distribution& law,
-                                         std::uint32_t learners) const override {
-    return {{law.expected_order_statistic(k_, learners), Basis::exact}};
-  }
-  std::optional<Estimate> iteration_time_of_unlike(const Conditions& conditions) const override {
+  std::optional<Estimate> iteration_time(const Conditions& conditions) const override {
     return estimate(order_statistic(conditions, k_), Basis::exact);
   }
   Staleness staleness(std::uint32_t) const override { return {0.0}; }

@@ -45,12 +45,8 @@ class Softsync final : public ServerProtocol {
   /// E[T] = c E[X]/P for any law: nobody is ever idle.  Every update makes those gradients one
   /// version staler that are being computed: all P, or all but the one of the learner that has not
   /// read yet.  So the mean staleness is P/c or (P - 1)/c for any law.
-  std::optional<Estimate> iteration_time(const Distribution& law,
-                                         std::uint32_t learners) const override {
-    return {{c_ * law.mean() / learners, Basis::exact}};
-  }
-  std::optional<Estimate> iteration_time_of_unlike(const Conditions& conditions) const override {
-    return {{c_ * *time_between_minibatches(conditions), Basis::exact}};
+  std::optional<Estimate> iteration_time(const Conditions& conditions) const override {
+    return {{time_of_minibatches(conditions, c_), Basis::exact}};
   }
   Staleness staleness(std::uint32_t learners) const override {
     const double computing = pulls_before_ ? learners : learners - 1.0;

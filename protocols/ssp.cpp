@@ -50,24 +50,17 @@ class Ssp final : public ServerProtocol {
   std::uint32_t k() const override { return 1; }
 
   /// s = 0: P updates in E[X_{P:P}], made while P - 1, ..., 0 others compute: the mean staleness is
-  /// (P - 1)/2.  Else at least E[X]/P, without idle time.  (Nor is it slower than with a
-  /// smaller s: starts are maxima of ends, fewer of them.)
-  std::optional<Estimate> iteration_time(const Distribution& law,
-                                         std::uint32_t learners) const override {
-    if (config_.bound > 0) return {{law.mean() / learners, Basis::lower}};
-    return {{law.expected_order_statistic(learners, learners) / learners, Basis::exact}};
-  }
-  /// s = 0: as above.  Else bounded by learners without idle time, and in the long run all make as
-  /// many minibatches as the slowest.
-  std::optional<Estimate> iteration_time_of_unlike(const Conditions& conditions) const override {
+  /// (P - 1)/2.  Else at least E[X]/P, without idle time, and in the long run all make as many
+  /// minibatches as the slowest.  (Nor is it slower than with a smaller s: starts are maxima of
+  /// ends, fewer of them.)
+  std::optional<Estimate> iteration_time(const Conditions& conditions) const override {
     const double P = conditions.learners;
     if (config_.bound == 0) {
       const auto slowest = slowest_minibatch(conditions);
       return slowest ? std::optional(Estimate{*slowest / P, Basis::exact}) : std::nullopt;
     }
-    return {
-        {std::max(*time_between_minibatches(conditions), std::ranges::max(conditions.means) / P),
-         Basis::lower}};
+    const double of_slowest = conditions.law ? 0 : std::ranges::max(conditions.means) / P;
+    return {{std::max(time_of_minibatches(conditions, 1), of_slowest), Basis::lower}};
   }
   Staleness staleness(std::uint32_t learners) const override {
     if (config_.bound > 0) return {};

@@ -34,11 +34,7 @@ class Sync final : public ServerProtocol {
   std::uint32_t k() const override { return learners_; }
 
   /// E[T] = E[X_{P:P}] (Lemma 3 with K = P).
-  std::optional<Estimate> iteration_time(const Distribution& law,
-                                         std::uint32_t learners) const override {
-    return {{law.expected_order_statistic(learners, learners), Basis::exact}};
-  }
-  std::optional<Estimate> iteration_time_of_unlike(const Conditions& conditions) const override {
+  std::optional<Estimate> iteration_time(const Conditions& conditions) const override {
     return estimate(slowest_minibatch(conditions), Basis::exact);
   }
   Staleness staleness(std::uint32_t) const override { return {0.0}; }

@@ -10,11 +10,8 @@ Theory ServerProtocol::theory(const Conditions& conditions) const {
   if (!conditions.delayed || mean == 0.0) theory.staleness = mean;
   if (conditions.delayed) return theory;
   theory.reading = reading;
-  if (conditions.law) {
-    theory.iteration_time = iteration_time(*conditions.law, conditions.learners);
-  } else if (!conditions.means.empty()) {
-    theory.iteration_time = iteration_time_of_unlike(conditions);
-  }
+  if (conditions.law || !conditions.means.empty())
+    theory.iteration_time = iteration_time(conditions);
   return theory;
 }
 

@@ -95,15 +95,9 @@ class ServerProtocol : public Protocol {
   virtual void on_evaluation(Server& /*server*/, const Evaluation& /*evaluation*/) {}
 
   Theory theory(const Conditions& conditions) const final;
-  /// Between updates in the long run, where minibatches take independent draws of that law and
-  /// nothing else takes time.
-  virtual std::optional<Estimate> iteration_time(const Distribution& /*law*/,
-                                                 std::uint32_t /*learners*/) const {
-    return {};
-  }
-  /// The same where each learner takes independent draws of a law of its own, of which conditions
-  /// have the means.
-  virtual std::optional<Estimate> iteration_time_of_unlike(const Conditions& /*conditions*/) const {
+  /// Between updates in the long run, where minibatches take independent draws, of one law or each
+  /// learner of its own, of which conditions have the means, and nothing else takes time.
+  virtual std::optional<Estimate> iteration_time(const Conditions& /*conditions*/) const {
     return {};
   }
   virtual Staleness staleness(std::uint32_t /*learners*/) const { return {}; }

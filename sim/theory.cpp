@@ -45,6 +45,11 @@ std::optional<double> time_between_minibatches(const Conditions& conditions, dou
   return 1 / rate;
 }
 
+double time_of_minibatches(const Conditions& conditions, std::uint32_t minibatches) {
+  if (conditions.law) return minibatches * conditions.law->mean() / conditions.learners;
+  return minibatches * *time_between_minibatches(conditions);
+}
+
 std::optional<Bounds> slowest_of(const Conditions& conditions, std::uint32_t minibatches) {
   if (conditions.law) return slowest_of(conditions.learners, *conditions.law, minibatches);
   if (!conditions.slowest || conditions.means.empty()) return {};

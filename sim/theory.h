@@ -110,6 +110,10 @@ std::optional<Bounds> slowest_of(const Conditions& conditions, std::uint32_t min
 /// 1 / sum over learners of 1 / (E[X] + extra).
 std::optional<double> time_between_minibatches(const Conditions& conditions, double extra = 0);
 
+/// Time of so many minibatches of all learners together, none of whom is ever idle: their renewals
+/// have rates that add up.  The law or the means are known.
+double time_of_minibatches(const Conditions& conditions, std::uint32_t minibatches);
+
 /// E[min(M, cap)] of the time M of the slowest learner's minibatch, where it is known.
 std::optional<double> slowest_minibatch(const Conditions& conditions,
                                         double cap = std::numeric_limits<double>::infinity());
