@@ -10,6 +10,8 @@
 #include "sim/engine/books.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/evaluations.h"
+#include "sim/engine/race.h"
+#include "sim/engine/tape_writer.h"
 #include "sim/learning_rate.h"
 
 namespace gradrace {
@@ -47,7 +49,7 @@ class Owner {
   /// Changes of values.
   std::uint64_t changes() const { return changes_; }
   virtual const Totals& totals() const = 0;
-  virtual const Work& work() const = 0;
+  const Work& work() const { return work_; }
   /// [staleness]: applied gradients.
   virtual std::span<const std::uint64_t> staleness_counts() const = 0;
   /// Sum over updates of the gradients outstanding at each.
@@ -61,6 +63,34 @@ class Owner {
   /// A rate without a model, an epoch without a data set.
   static constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 
+  /// All must outlive it.
+  Owner(const Race& race, Engine& engine, TapeWriter& tape)
+      : race_(race), engine_(engine), tape_(tape) {}
+
+  /// Of the plan in force.
+  double eta(std::uint32_t staleness, std::uint32_t gradients) const {
+    const auto& learning_rate = race_.plans[plan_].learning_rate;
+    return learning_rate ? learning_rate->eta(work_, staleness, gradients) : not_known;
+  }
+  /// Of an evaluation now; gradients_of_step and k: the protocol's.
+  EvaluationPoint point(std::uint32_t gradients_of_step, std::uint32_t k) const {
+    const Totals& made = totals();
+    const double epoch = race_.training_rows > 0 ? work_.epochs : not_known;
+    return {engine_.time(), made.updates, made.applied, epoch, eta(0, gradients_of_step), k};
+  }
+  /// So many gradients of so many samples were applied.
+  void count_work(std::uint64_t gradients, std::uint64_t samples) {
+    work_.gradients += gradients;
+    work_.samples += samples;
+    if (race_.training_rows > 0)
+      work_.epochs = static_cast<double>(work_.samples) / static_cast<double>(race_.training_rows);
+  }
+
+  const Race& race_;
+  Engine& engine_;
+  TapeWriter& tape_;
+  std::uint16_t plan_ = 0;  // in force
+  Work work_;
   std::uint64_t changes_ = 0;
   std::string standstill_;
 };

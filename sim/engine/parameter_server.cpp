@@ -134,24 +134,9 @@ void ParameterServer::follow(std::uint16_t plan) {
   plan_ = plan;
 }
 
-double ParameterServer::eta(std::uint32_t staleness, std::uint32_t gradients) const {
-  const auto& learning_rate = race_.plans[plan_].learning_rate;
-  return learning_rate ? learning_rate->eta(work_, staleness, gradients) : not_known;
-}
-
 void ParameterServer::evaluate(Evaluations& evaluations) {
-  evaluations.add(point(), changes_);
+  evaluations.add(point(protocol_.k(), protocol_.k()), changes_);
   tape_.evaluate(value_);
-}
-
-EvaluationPoint ParameterServer::point() const {
-  const std::uint32_t k = protocol_.k();
-  return {time(),
-          books_.totals().updates,
-          books_.totals().applied,
-          race_.training_rows > 0 ? work_.epochs : not_known,
-          eta(0, k),
-          k};
 }
 
 }  // namespace gradrace

@@ -25,7 +25,7 @@ class ParameterServer final : private Server, public Owner {
   /// All must outlive it; the observer may be null.
   ParameterServer(const Race& race, ServerProtocol& protocol, Engine& engine, TapeWriter& tape,
                   Observer* observer)
-      : race_(race), protocol_(protocol), engine_(engine), tape_(tape), observer_(observer) {}
+      : Owner(race, engine, tape), protocol_(protocol), observer_(observer) {}
 
   void start() override;
   void on_arrival(std::uint32_t learner) override {
@@ -72,9 +72,7 @@ class ParameterServer final : private Server, public Owner {
   void evaluate_at(double time) override { engine_.set(Happening::Kind::look, time); }
   void follow(std::uint16_t plan) override;
 
-  EvaluationPoint point() const;
   Reading reading() const { return {value_, version(), plan_}; }
-  double eta(std::uint32_t staleness, std::uint32_t gradients) const;
 
   // Of the update that is being made.
   /// The gradient's staleness.
@@ -98,29 +96,18 @@ class ParameterServer final : private Server, public Owner {
     engine_.on_update();
   }
   void tell_update(double iteration_time) const;
-  void count_work(std::uint32_t gradients, std::uint64_t samples) {
-    work_.gradients += gradients;
-    work_.samples += samples;
-    if (race_.training_rows > 0)
-      work_.epochs = static_cast<double>(work_.samples) / static_cast<double>(race_.training_rows);
-  }
 
   void check() const { books_.check(engine_.computing() + accepted_.size()); }
 
-  const Race& race_;
   ServerProtocol& protocol_;
-  Engine& engine_;
-  TapeWriter& tape_;
   Observer* const observer_;
 
-  ValueId value_ = 0;       // of the model
-  std::uint16_t plan_ = 0;  // in force
+  ValueId value_ = 0;  // of the model
   std::vector<GradientFacts> accepted_;
   std::vector<Use> uses_;  // of an update; kept for its memory
   const bool has_messages_ = tape_.taped() && race_.has_messages();
   std::vector<double> dispatch_rates_;  // [learner], where messages are of steps; else none
   Books books_;
-  Work work_;
 };
 
 }  // namespace gradrace

@@ -12,11 +12,9 @@ namespace gradrace {
 
 PeerValues::PeerValues(const Race& race, std::uint32_t replica, PeerProtocol& protocol,
                        Engine& engine, TapeWriter& tape, Observer* observer)
-    : race_(race),
+    : Owner(race, engine, tape),
       replica_(replica),
       protocol_(protocol),
-      engine_(engine),
-      tape_(tape),
       observer_(observer),
       network_(race.peers ? &*race.peers : nullptr),
       exchanges_(network_, race.learners, engine.queue(), engine.first_exchange()),
@@ -111,11 +109,6 @@ void PeerValues::set(std::uint32_t learner, ValueId value) {
   change(peers_[learner], value);
 }
 
-double PeerValues::eta(std::uint32_t staleness, std::uint32_t gradients) const {
-  const auto& learning_rate = plan().learning_rate;
-  return learning_rate ? learning_rate->eta(work_, staleness, gradients) : not_known;
-}
-
 /// One of so many gradients whose mean moves a value.
 Use PeerValues::use(const GradientFacts& gradient, std::uint32_t gradients) {
   const std::uint32_t staleness = peers_[gradient.learner].age - gradient.version;
@@ -169,11 +162,10 @@ void PeerValues::step_all(std::span<const GradientFacts> gradients) {
 void PeerValues::count(std::span<const GradientFacts> gradients) {
   if (observer_)
     for (const GradientFacts& gradient : gradients) observer_->on_step(gradient);
-  work_.gradients += gradients.size();
+  std::uint64_t samples = 0;
   for (const GradientFacts& gradient : gradients)
-    work_.samples += race_.plans[gradient.plan].recipe.minibatch;
-  if (race_.training_rows > 0)
-    work_.epochs = static_cast<double>(work_.samples) / static_cast<double>(race_.training_rows);
+    samples += race_.plans[gradient.plan].recipe.minibatch;
+  count_work(gradients.size(), samples);
   if (!protocol_.traits().together || gradients.size() == race_.learners) return update(gradients);
   for (const GradientFacts& gradient : gradients) {
     const std::uint64_t number = steps_.step(gradient.learner);
@@ -344,20 +336,11 @@ ValueId PeerValues::mean() {
 }
 
 void PeerValues::evaluate(Evaluations& evaluations) {
-  evaluations.add(point(), changes_);
+  evaluations.add(point(protocol_.gradients_of_step(), protocol_.k()), changes_);
   const ValueId of_all = mean();
   tape_.evaluate(of_all, terms_);
   for (std::uint32_t learner = 0; learner < race_.learners_evaluated(); ++learner)
     tape_.evaluate(peers_[learner].value);
-}
-
-EvaluationPoint PeerValues::point() const {
-  return {time(),
-          totals_.updates,
-          totals_.applied,
-          race_.training_rows > 0 ? work_.epochs : not_known,
-          eta(0, protocol_.gradients_of_step()),
-          protocol_.k()};
 }
 
 /// Each value once, those of the learners in their order.

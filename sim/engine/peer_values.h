@@ -92,7 +92,6 @@ class PeerValues final : public Owner, private Peers {
   ValueId sum(ValueId base, std::span<const Term> terms, Summed summed);
   void clock(Peer& peer) const;
   void change(Peer& peer, ValueId value);
-  double eta(std::uint32_t staleness, std::uint32_t gradients) const;
   Use use(const GradientFacts& gradient, std::uint32_t gradients);
   void send(const GradientFacts& gradient, std::uint32_t gradients);
   void count(std::span<const GradientFacts> gradients);
@@ -105,13 +104,9 @@ class PeerValues final : public Owner, private Peers {
   void tell(std::uint32_t exchange);
   void carry(std::uint32_t learner, const Traffic& traffic);
   ValueId mean();
-  EvaluationPoint point() const;
 
-  const Race& race_;
   const std::uint32_t replica_;
   PeerProtocol& protocol_;
-  Engine& engine_;
-  TapeWriter& tape_;
   Observer* const observer_;
   const PeerNetwork* const network_;  // null: communication takes no time
   const bool has_messages_ = tape_.taped() && race_.has_messages();
@@ -123,7 +118,6 @@ class PeerValues final : public Owner, private Peers {
   std::vector<std::vector<std::uint32_t>> heard_;    // of those
   std::uint64_t begun_ = 0;
 
-  std::uint16_t plan_ = 0;  // in force
   std::vector<Peer> peers_;
   std::vector<Use> uses_;  // of a step; kept for its memory, as are the next three
   std::vector<GradientFacts> used_;
@@ -137,7 +131,6 @@ class PeerValues final : public Owner, private Peers {
   std::deque<std::vector<GradientFacts>> made_;  // of updates to come; with an observer
   Totals totals_;
   std::vector<std::uint64_t> staleness_counts_;
-  Work work_;
 };
 
 }  // namespace gradrace

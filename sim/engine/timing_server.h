@@ -20,7 +20,7 @@ class TimingServer : public Owner {
  public:
   /// All must outlive it.
   TimingServer(const Race& race, const ServerProtocol& protocol, Engine& engine, TapeWriter& tape)
-      : race_(race), k_(protocol.k()), engine_(engine), tape_(tape) {
+      : Owner(race, engine, tape), k_(protocol.k()) {
     GRADRACE_CHECK(!tape.taped() && !race.make_runtimes && !race.runtime->has_memory() &&
                        !race.transit.any() && !protocol.traits().pauses,
                    "minibatches are no independent draws, or more than draws");
@@ -32,38 +32,23 @@ class TimingServer : public Owner {
   void on_exchange(std::uint32_t) final { refuse(); }
   void on_evaluation(const Evaluation&) final { refuse(); }
 
-  void evaluate(Evaluations& evaluations) final {
-    const double epoch = race_.training_rows > 0 ? work_.epochs : not_known;
-    const auto& learning_rate = race_.plans[0].learning_rate;
-    const double eta = learning_rate ? learning_rate->eta(work_, 0, k_) : not_known;
-    const Totals& made = totals();
-    evaluations.add({engine_.time(), made.updates, made.applied, epoch, eta, k_}, changes_);
-  }
+  void evaluate(Evaluations& evaluations) final { evaluations.add(point(k_, k_), changes_); }
   std::span<const ValueId> live() final { return {}; }
-  const Work& work() const final { return work_; }
 
  protected:
   /// So many updates were made.
   void count(std::uint64_t updates) {
     changes_ += updates;
-    work_.gradients += updates * k_;
-    work_.samples += updates * k_ * race_.plans[0].recipe.minibatch;
-    if (race_.training_rows > 0)
-      work_.epochs = static_cast<double>(work_.samples) / static_cast<double>(race_.training_rows);
+    count_work(updates * k_, updates * k_ * race_.plans[0].recipe.minibatch);
   }
 
-  const Race& race_;
   const std::uint32_t k_;
-  Engine& engine_;
-  TapeWriter& tape_;
 
  private:
   [[noreturn]] static void refuse() {
     GRADRACE_CHECK(false, "minibatches are no events of this run");
     __builtin_unreachable();
   }
-
-  Work work_;
 };
 
 }  // namespace gradrace
