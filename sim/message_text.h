@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
+#include <functional>
 #include <string>
+#include <string_view>
 
 namespace gradrace {
 
@@ -35,6 +37,17 @@ inline std::string rate_text(double rate) {
 /// "1 run", "2 runs".
 inline std::string count_text(std::size_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+/// "a, b, c" of texts, or of the text of each item.
+template <class Items, class Text = std::identity>
+std::string joined(const Items& items, std::string_view separator = ", ", const Text& text = {}) {
+  std::string result;
+  for (const auto& item : items) {
+    if (!result.empty()) result += separator;
+    result += std::invoke(text, item);
+  }
+  return result;
 }
 
 }  // namespace gradrace

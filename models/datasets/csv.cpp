@@ -52,12 +52,6 @@ struct Columns {
   bool named = true;        // by a line of the file
 };
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string all;
-  for (const auto& name : names) all += (all.empty() ? "" : ", ") + name;
-  return all;
-}
-
 char separator_of(const TextLine& line) {
   const std::size_t commas = line.count(',');
   for (const char separator : {';', '\t', '|'})
@@ -94,7 +88,7 @@ std::size_t find_label(const TextLine& line, const std::vector<std::string>& nam
   if (count != 1) {
     line.defect(
         (count == 0 ? "no column \"" : "more than one column \"") + label +
-        "\" (the columns: " + listed(names) +
+        "\" (the columns: " + joined(names) +
         (names.size() == 1 ? "; cells end at commas, semicolons, tabs, | or blanks)" : ")") +
         (count > 1 ? "; the others are to be named otherwise" : "") +
         (named ? "" : "; a first line that is no row is to be left out of the file"));

@@ -10,6 +10,7 @@
 
 #include "models/datasets/arrays.h"
 #include "models/datasets/shelf.h"
+#include "sim/message_text.h"
 #include "sim/reading/packed_file.h"
 
 namespace gradrace {
@@ -51,13 +52,12 @@ fs::path find_file(const fs::path& folder, const std::string& split, const std::
     if (of_split && name.find(type + "-") != name.npos) others.push_back(entry.path());
   }
   if (others.size() == 1) return others.front();
-  std::string found;
   std::ranges::sort(others);
-  for (const fs::path& file : others)
-    found += (found.empty() ? "" : ", ") + file.filename().string();
+  const auto name_of = [](const fs::path& file) { return file.filename().string(); };
   const std::string name = split + "-" + what;
   if (!others.empty())
-    throw std::runtime_error(folder.string() + ": holds several " + name + " (" + found +
+    throw std::runtime_error(folder.string() + ": holds several " + name + " (" +
+                             joined(others, ", ", name_of) +
                              "); keep those of one data set in the folder");
   throw MissingData(folder.string() + ": holds no " + name + "-" + type + "-ubyte (nor .gz, nor " +
                     name + "." + type +

@@ -7,8 +7,11 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <ranges>
 #include <span>
 #include <stdexcept>
+
+#include "sim/message_text.h"
 
 namespace gradrace {
 
@@ -42,11 +45,7 @@ ZipFile::ZipFile(const std::filesystem::path& file)
   }
 }
 
-std::string ZipFile::names() const {
-  std::string names;
-  for (const auto& [name, member] : members_) names += (names.empty() ? "" : ", ") + name;
-  return names;
-}
+std::string ZipFile::names() const { return joined(members_ | std::views::keys); }
 
 Bytes ZipFile::read(const std::string& name, const MostBytes& size) const {
   const Member& member = members_.at(name);

@@ -55,10 +55,10 @@ class Sources {
   /// Shards that are not there, or lack runs.
   void complain_of_missing_shards() {
     if (counts_.size() > 1) {
-      std::string counts;
-      for (const unsigned of : counts_) counts += (counts.empty() ? "" : ", ") + std::to_string(of);
-      complaints_.push_back("shards are of different numbers of parts: " + counts +
-                            "; a call without --shard makes what lacks");
+      const auto text = [](unsigned of) { return std::to_string(of); };
+      complaints_.push_back(
+          "shards are of different numbers of parts: " + joined(counts_, ", ", text) +
+          "; a call without --shard makes what lacks");
     } else if (!counts_.empty()) {
       const unsigned of = *counts_.begin();
       constexpr unsigned most_told = 20;

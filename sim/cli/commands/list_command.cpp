@@ -15,6 +15,7 @@
 #include "sim/cli/scenario/sweep.h"
 #include "sim/cli/standard_streams.h"
 #include "sim/cli/usage_error.h"
+#include "sim/message_text.h"
 #include "sim/reading/edit_distance.h"
 #include "sim/reading/glossary.h"
 
@@ -301,9 +302,7 @@ void print_scenario(const FieldPages& keys) {
 
 /// protocols, distributions, ..., scenario, columns
 std::string listed(const std::vector<CatalogPages>& catalogs) {
-  std::string names;
-  for (const auto& catalog : catalogs) names.append(catalog.name).append(", ");
-  return names + "scenario, columns, glossary";
+  return joined(catalogs, ", ", &CatalogPages::name) + ", scenario, columns, glossary";
 }
 
 void print_synonym(const Synonym& term) {

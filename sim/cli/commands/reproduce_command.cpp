@@ -16,6 +16,7 @@
 #include "sim/cli/results/manifest.h"
 #include "sim/cli/scenario/auto_device.h"
 #include "sim/cli/usage_error.h"
+#include "sim/message_text.h"
 #include "sim/reading/characters.h"
 #include "sim/reading/document.h"
 
@@ -104,11 +105,7 @@ std::vector<std::string> papers_of(const std::vector<std::string>& words) {
 
 /// What the scenario's data lack; empty when they are all there.
 std::string missing_data(const Scenario& scenario) {
-  std::string missing;
-  for (const auto& place : scenario.shelf->missing()) {
-    missing += (missing.empty() ? "" : "; ") + place.text();
-  }
-  return missing;
+  return joined(scenario.shelf->missing(), "; ", &MissingPlace::text);
 }
 
 bool is_wanted(const std::string& name, const ReproduceOptions& options) {

@@ -337,13 +337,13 @@ int run_scenarios(const RunOptions& options) {
   progress.reset();
   std::cout << std::flush;
   if (interrupted) {
-    std::string of;
-    for (const auto& job : jobs) of += (of.empty() ? "" : ", ") + job->scenario.first().name;
+    const auto name_of = [](const auto& job) { return job->scenario.first().name; };
     if (options.report)
-      std::cerr << (done.empty() ? "interrupted before a run of " + printable(of) +
-                                       " had finished: none is kept\n"
-                                 : "interrupted: the runs that had finished are kept; the same "
-                                   "call goes on\n");
+      std::cerr << (done.empty()
+                        ? "interrupted before a run of " + printable(joined(jobs, ", ", name_of)) +
+                              " had finished: none is kept\n"
+                        : "interrupted: the runs that had finished are kept; the same "
+                          "call goes on\n");
     // Threads that are in the middle of a step hold what would be destroyed.
     if (std::ranges::any_of(jobs, [](const auto& job) { return job->was_left; }))
       std::_Exit(interrupted_status);

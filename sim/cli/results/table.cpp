@@ -335,10 +335,8 @@ std::string left_out_text(const Scenario& scenario, const Ranking& ranking, std:
             "; runs.csv has all\n";
   const std::size_t without = scenario.points.size() - ranking.with_runs();
   if (without > 0) text += "  no run has ended of " + count_text(without, "further point") + "\n";
-  std::string titles;
-  for (const std::string& title : columns) titles += (titles.empty() ? "" : ", ") + title;
   if (!columns.empty())
-    text += "  this terminal has no room for " + titles + "; runs.csv has them\n";
+    text += "  this terminal has no room for " + joined(columns) + "; runs.csv has them\n";
   return text;
 }
 
