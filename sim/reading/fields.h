@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "sim/reading/locator.h"
@@ -40,6 +41,17 @@ inline Range from_below(double low, double high) {
   return {.low = low, .high = high, .high_allowed = false};
 }
 
+/// What is said of a key that has one value, or a list of numbers.
+struct Key {
+  std::string_view name;
+  Need need;
+  std::string_view meaning;
+  Range range = {};                                // of each number
+  std::span<const std::string_view> allowed = {};  // words to choose from; empty: any text
+};
+/// The variable that has the default, and gets the value.
+using Variable = std::variant<double*, std::uint64_t*, bool*, std::string*, std::vector<double>*>;
+
 /// One of the two numbers of a pair.
 struct PairPart {
   std::string_view name;
@@ -69,23 +81,33 @@ class Fields {
  public:
   virtual ~Fields() = default;
 
-  virtual void real(std::string_view key, double& value, Need need, Range range,
-                    std::string_view meaning) = 0;
-  virtual void integer(std::string_view key, std::uint64_t& value, Need need, Range range,
-                       std::string_view meaning) = 0;
-  virtual void flag(std::string_view key, bool& value, Need need, std::string_view meaning) = 0;
-  virtual void text(std::string_view key, std::string& value, Need need,
-                    std::string_view meaning) = 0;
+  virtual void visit(const Key& key, Variable variable) = 0;
+  void real(std::string_view key, double& value, Need need, Range range, std::string_view meaning) {
+    visit({key, need, meaning, range}, &value);
+  }
+  void integer(std::string_view key, std::uint64_t& value, Need need, Range range,
+               std::string_view meaning) {
+    visit({key, need, meaning, range}, &value);
+  }
+  void flag(std::string_view key, bool& value, Need need, std::string_view meaning) {
+    visit({key, need, meaning}, &value);
+  }
+  void text(std::string_view key, std::string& value, Need need, std::string_view meaning) {
+    visit({key, need, meaning}, &value);
+  }
+  /// One of a few words.
+  void choice(std::string_view key, std::string& value, std::span<const std::string_view> allowed,
+              Need need, std::string_view meaning) {
+    visit({key, need, meaning, {}, allowed}, &value);
+  }
+  /// An array of numbers; a single number is read as an array of one.
+  void reals(std::string_view key, std::vector<double>& values, Need need, Range range,
+             std::string_view meaning) {
+    visit({key, need, meaning, range}, &values);
+  }
   /// The name of a file or folder.  That it is there is for the kind to check.
   virtual void path(std::string_view key, Location& location, Need need,
                     std::string_view meaning) = 0;
-  /// One of a few words.
-  virtual void choice(std::string_view key, std::string& value,
-                      std::span<const std::string_view> allowed, Need need,
-                      std::string_view meaning) = 0;
-  /// An array of numbers; a single number is read as an array of one.
-  virtual void reals(std::string_view key, std::vector<double>& values, Need need, Range range,
-                     std::string_view meaning) = 0;
 
   /// An array of arrays of two numbers.
   virtual void pairs(std::string_view key, std::vector<std::array<double, 2>>& values, Need need,

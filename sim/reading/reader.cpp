@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/check.h"
+#include "sim/message_text.h"
 #include "sim/reading/characters.h"
 #include "sim/reading/edit_distance.h"
 #include "sim/reading/json_places.h"
@@ -66,12 +67,6 @@ std::string allowed_range(const Range& range, double x) {
   return too_high && text.find(high) == std::string::npos ? "<= " + high : text;
 }
 
-std::string joined(std::span<const std::string_view> names) {
-  std::string result;
-  for (const auto name : names) result.append(result.empty() ? "" : ", ").append(name);
-  return result;
-}
-
 std::optional<std::size_t> place_of(std::string_view name,
                                     std::span<const std::string_view> names) {
   const auto found = std::find(names.begin(), names.end(), name);
@@ -115,16 +110,16 @@ struct Reader::State {
 
   /// The value of a key of the open object; null if there is none, which is noted if there must be
   /// one.
-  const ordered_json* find(std::string_view key, Need need, std::string_view meaning) {
-    top().known.emplace_back(key);
+  const ordered_json* find(const Key& key) {
+    top().known.emplace_back(key.name);
     if (top().found != nullptr) {
-      const auto value = top().found->find(std::string(key));
+      const auto value = top().found->find(std::string(key.name));
       if (value != top().found->end()) return &*value;
     }
     const bool is_no_object = top().found != nullptr && !top().found->is_object();
-    if (need == Need::required && !is_no_object && !reads_a_guess())
-      note(pointer(key), std::string(missing_key), {}, {}, meaning);
-    if (need == Need::defaulted) defaults.push_back(pointer(key));
+    if (key.need == Need::required && !is_no_object && !reads_a_guess())
+      note(pointer(key.name), std::string(missing_key), {}, {}, key.meaning);
+    if (key.need == Need::defaulted) defaults.push_back(pointer(key.name));
     return nullptr;
   }
 
@@ -135,8 +130,8 @@ struct Reader::State {
     (*top().resolved)[std::string(key)] = std::move(value);
   }
 
-  void note_default(std::string_view key, Need need, bool is_default) {
-    if (need == Need::defaulted && is_default) defaults.push_back(pointer(key));
+  void note_default(const Key& key, bool is_default) {
+    if (key.need == Need::defaulted && is_default) defaults.push_back(pointer(key.name));
   }
 
   void push(const ordered_json* found, std::string pointer, ordered_json* slot) {
@@ -293,6 +288,90 @@ struct Reader::State {
     slot = std::move(empty);
     return &slot;
   }
+
+  void read(const Key& key, double& value) {
+    if (const auto* found = find(key)) {
+      if (const auto number = real(*found, pointer(key.name), key.range)) {
+        note_default(key, *number == value);
+        value = *number;
+        write(key.name, *found);
+      }
+    } else if (key.need == Need::defaulted && std::isfinite(value)) {
+      write(key.name, whole_if_possible(value));
+    }
+  }
+
+  void read(const Key& key, std::uint64_t& value) {
+    // Of optional integers, whose mark for "absent" is 2^64 - 1 (fields.h).
+    constexpr double most = std::uint64_t{1} << 53;
+    if (const auto* found = find(key)) {
+      Range range = key.range;
+      if (key.need == Need::none && found->is_number() && found->get<double>() > most)
+        range.high = std::min(range.high, most);
+      if (const auto number = integer(*found, pointer(key.name), range)) {
+        note_default(key, *number == value);
+        value = *number;
+        write(key.name, *number);
+      }
+    } else if (key.need == Need::defaulted) {
+      write(key.name, value);
+    }
+  }
+
+  void read(const Key& key, bool& value) {
+    if (const auto* found = find(key)) {
+      if (!found->is_boolean())
+        return note(pointer(key.name), "expected true or false" + got(*found));
+      note_default(key, found->get<bool>() == value);
+      value = found->get<bool>();
+    } else if (key.need != Need::defaulted) {
+      return;
+    }
+    write(key.name, value);
+  }
+
+  /// A text, or one of the words that are allowed.
+  void read(const Key& key, std::string& value) {
+    if (const auto* found = find(key)) {
+      if (key.allowed.empty()) {
+        if (!found->is_string()) return note(pointer(key.name), "expected a string" + got(*found));
+        value = found->get<std::string>();
+      } else {
+        const auto chosen = choose(*found, pointer(key.name), key.allowed);
+        if (!chosen) return;
+        note_default(key, key.allowed[*chosen] == value);
+        value = key.allowed[*chosen];
+      }
+    } else if (key.need != Need::defaulted) {
+      return;
+    }
+    write(key.name, value);
+  }
+
+  void read(const Key& key, std::vector<double>& values) {
+    const auto* found = find(key);
+    if (found == nullptr) {
+      if (key.need != Need::defaulted) return;
+      auto* items = add(key.name, ordered_json::array());
+      for (const double value : values) items->push_back(whole_if_possible(value));
+      return;
+    }
+    const std::string at = pointer(key.name);
+    if (!found->is_array() && !found->is_number())
+      return note(at, "expected a number or an array of numbers" + got(*found));
+    std::vector<double> numbers;
+    if (found->is_number()) {
+      if (const auto number = real(*found, at, key.range)) numbers.push_back(*number);
+      if (numbers.empty()) return;
+    } else {
+      for (std::size_t i = 0; i < found->size(); ++i)
+        if (const auto number = real((*found)[i], child_pointer(at, std::to_string(i)), key.range))
+          numbers.push_back(*number);
+      if (numbers.size() != found->size()) return;
+    }
+    values = std::move(numbers);
+    write(key.name, *found);
+  }
 };
 
 Reader::Reader(const Document& document, Locator locator)
@@ -305,57 +384,8 @@ Reader::Reader(const Document& document, Locator locator)
 
 Reader::~Reader() = default;
 
-void Reader::real(std::string_view key, double& value, Need need, Range range,
-                  std::string_view meaning) {
-  if (const auto* found = state_->find(key, need, meaning)) {
-    if (const auto number = state_->real(*found, state_->pointer(key), range)) {
-      state_->note_default(key, need, *number == value);
-      value = *number;
-      state_->write(key, *found);
-    }
-  } else if (need == Need::defaulted && std::isfinite(value)) {
-    state_->write(key, whole_if_possible(value));
-  }
-}
-
-void Reader::integer(std::string_view key, std::uint64_t& value, Need need, Range range,
-                     std::string_view meaning) {
-  // Of optional integers, whose mark for "absent" is 2^64 - 1 (fields.h).
-  constexpr double most = std::uint64_t{1} << 53;
-  if (const auto* found = state_->find(key, need, meaning)) {
-    if (need == Need::none && found->is_number() && found->get<double>() > most)
-      range.high = std::min(range.high, most);
-    if (const auto number = state_->integer(*found, state_->pointer(key), range)) {
-      state_->note_default(key, need, *number == value);
-      value = *number;
-      state_->write(key, *number);
-    }
-  } else if (need == Need::defaulted) {
-    state_->write(key, value);
-  }
-}
-
-void Reader::flag(std::string_view key, bool& value, Need need, std::string_view meaning) {
-  if (const auto* found = state_->find(key, need, meaning)) {
-    if (!found->is_boolean())
-      return state_->note(state_->pointer(key), "expected true or false" + got(*found));
-    state_->note_default(key, need, found->get<bool>() == value);
-    value = found->get<bool>();
-  } else if (need != Need::defaulted) {
-    return;
-  }
-  state_->write(key, value);
-}
-
-void Reader::text(std::string_view key, std::string& value, Need need, std::string_view meaning) {
-  if (const auto* found = state_->find(key, need, meaning)) {
-    if (!found->is_string())
-      return state_->note(state_->pointer(key), "expected a string" + got(*found));
-    value = found->get<std::string>();
-  } else if (need != Need::defaulted) {
-    return;
-  }
-  state_->write(key, value);
+void Reader::visit(const Key& key, Variable variable) {
+  std::visit([&](auto* value) { state_->read(key, *value); }, variable);
 }
 
 void Reader::path(std::string_view key, Location& location, Need need, std::string_view meaning) {
@@ -367,50 +397,9 @@ void Reader::path(std::string_view key, Location& location, Need need, std::stri
   location = state_->locator.find(name);
 }
 
-void Reader::choice(std::string_view key, std::string& value,
-                    std::span<const std::string_view> allowed, Need need,
-                    std::string_view meaning) {
-  if (const auto* found = state_->find(key, need, meaning)) {
-    const auto chosen = state_->choose(*found, state_->pointer(key), allowed);
-    if (!chosen) return;
-    state_->note_default(key, need, allowed[*chosen] == value);
-    value = allowed[*chosen];
-  } else if (need != Need::defaulted) {
-    return;
-  }
-  state_->write(key, value);
-}
-
-void Reader::reals(std::string_view key, std::vector<double>& values, Need need, Range range,
-                   std::string_view meaning) {
-  const auto* found = state_->find(key, need, meaning);
-  if (found == nullptr) {
-    if (need != Need::defaulted) return;
-    auto* items = state_->add(key, ordered_json::array());
-    for (const double value : values) items->push_back(whole_if_possible(value));
-    return;
-  }
-  const std::string pointer = state_->pointer(key);
-  if (!found->is_array() && !found->is_number())
-    return state_->note(pointer, "expected a number or an array of numbers" + got(*found));
-  std::vector<double> numbers;
-  if (found->is_number()) {
-    if (const auto number = state_->real(*found, pointer, range)) numbers.push_back(*number);
-    if (numbers.empty()) return;
-  } else {
-    for (std::size_t i = 0; i < found->size(); ++i)
-      if (const auto number =
-              state_->real((*found)[i], child_pointer(pointer, std::to_string(i)), range))
-        numbers.push_back(*number);
-    if (numbers.size() != found->size()) return;
-  }
-  values = std::move(numbers);
-  state_->write(key, *found);
-}
-
 void Reader::pairs(std::string_view key, std::vector<std::array<double, 2>>& values, Need need,
                    const PairPart& first, const PairPart& second, std::string_view meaning) {
-  const auto* found = state_->find(key, need, meaning);
+  const auto* found = state_->find({key, need, meaning});
   if (found == nullptr) return;
   const std::string pointer = state_->pointer(key);
   const std::string pair = "[" + std::string(first.name) + ", " + std::string(second.name) + "]";
@@ -434,7 +423,7 @@ void Reader::pairs(std::string_view key, std::vector<std::array<double, 2>>& val
 }
 
 bool Reader::open(std::string_view key, Need need, std::string_view meaning) {
-  const auto* found = state_->find(key, need, meaning);
+  const auto* found = state_->find({key, need, meaning});
   const std::string pointer = state_->pointer(key);
   if (found == nullptr && need != Need::defaulted) return false;
   if (found != nullptr && !state_->is_object(*found, pointer)) return false;
@@ -444,14 +433,14 @@ bool Reader::open(std::string_view key, Need need, std::string_view meaning) {
 
 std::optional<std::size_t> Reader::open_kind(std::string_view key, const Kinds& kinds, Need need,
                                              std::string_view meaning) {
-  const auto* found = state_->find(key, need, meaning);
+  const auto* found = state_->find({key, need, meaning});
   if (found == nullptr && (need != Need::defaulted || kinds.otherwise.empty())) return {};
   return state_->open_kind(found, state_->pointer(key), kinds,
                            state_->add(key, ordered_json::object()));
 }
 
 std::size_t Reader::open_list(std::string_view key, Need need, std::string_view meaning) {
-  const auto* found = state_->find(key, need, meaning);
+  const auto* found = state_->find({key, need, meaning});
   if (found == nullptr && need != Need::defaulted) return 0;
   const std::string pointer = state_->pointer(key);
   if (found != nullptr && !found->is_array()) {
@@ -513,7 +502,7 @@ void Reader::idle(std::string_view key, bool says_nothing, std::string what, std
 bool Reader::good() const { return state_->problems.size() == state_->top().problems_before; }
 
 void Reader::pass(std::string_view key) {
-  if (const auto* found = state_->find(key, Need::none, "")) state_->write(key, *found);
+  if (const auto* found = state_->find({key, Need::none, ""})) state_->write(key, *found);
 }
 
 bool Reader::has(std::string_view key) const {

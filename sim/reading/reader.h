@@ -27,19 +27,8 @@ class Reader : public Fields {
   explicit Reader(const Document& document, Locator locator = Locator());
   ~Reader() override;
 
-  using Fields::integer;
-  using Fields::real;
-  void real(std::string_view key, double& value, Need need, Range range,
-            std::string_view meaning) override;
-  void integer(std::string_view key, std::uint64_t& value, Need need, Range range,
-               std::string_view meaning) override;
-  void flag(std::string_view key, bool& value, Need need, std::string_view meaning) override;
-  void text(std::string_view key, std::string& value, Need need, std::string_view meaning) override;
+  void visit(const Key& key, Variable variable) override;
   void path(std::string_view key, Location& location, Need need, std::string_view meaning) override;
-  void choice(std::string_view key, std::string& value, std::span<const std::string_view> allowed,
-              Need need, std::string_view meaning) override;
-  void reals(std::string_view key, std::vector<double>& values, Need need, Range range,
-             std::string_view meaning) override;
   void pairs(std::string_view key, std::vector<std::array<double, 2>>& values, Need need,
              const PairPart& first, const PairPart& second, std::string_view meaning) override;
   bool open(std::string_view key, Need need, std::string_view meaning) override;

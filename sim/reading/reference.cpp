@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "sim/message_text.h"
+
 namespace gradrace {
 
 using nlohmann::ordered_json;
@@ -15,28 +17,17 @@ namespace {
 
 constexpr double largest_32_bit = std::numeric_limits<std::uint32_t>::max();
 
-std::string joined(const std::vector<std::string>& parts, std::string_view separator) {
-  std::string result;
-  for (const auto& part : parts) result.append(result.empty() ? "" : separator).append(part);
-  return result;
-}
-
-std::string keys(const std::vector<FieldPage>& fields) {
-  std::vector<std::string> names;
-  for (const auto& field : fields) names.push_back(field.key);
-  return joined(names, ", ");
-}
-
 /// What stands behind a key in brackets.
 std::string remarks(const FieldPage& field) {
   std::vector<std::string> parts;
   if (field.type == Type::reals) parts.emplace_back("list");
   if (field.type == Type::kind) parts.push_back("one of " + field.catalog);
   if (field.type == Type::kinds) parts.push_back("list of " + field.catalog);
-  if (field.type == Type::pairs) parts.push_back("list of [" + joined(field.allowed, ", ") + "]");
+  if (field.type == Type::pairs) parts.push_back("list of [" + joined(field.allowed) + "]");
   if (field.type == Type::choice) parts.push_back(joined(field.allowed, "|"));
   if (field.type == Type::object) parts.push_back(parameters_line(field.fields));
-  if (field.type == Type::list) parts.push_back("list of {" + keys(field.fields) + "}");
+  if (field.type == Type::list)
+    parts.push_back("list of {" + joined(field.fields, ", ", &FieldPage::key) + "}");
   if (const auto range = range_text(field.range, field.range.high_name); !range.empty())
     parts.push_back(range);
   if (!field.default_value.empty() && field.default_value != R"("")") {
@@ -45,7 +36,7 @@ std::string remarks(const FieldPage& field) {
   } else if (field.need != Need::required) {
     parts.emplace_back("optional");
   }
-  return joined(parts, ", ");
+  return joined(parts);
 }
 
 ordered_json number_schema(std::string_view type, Range range) {
@@ -118,6 +109,18 @@ ordered_json forms_schema(std::span<const FieldPage> forms) {
   return {{"anyOf", std::move(schemas)}};
 }
 
+/// Of a default; empty where it is no number.
+std::string json_text(double value) { return std::isfinite(value) ? json_number(value) : ""; }
+std::string json_text(const std::vector<double>& values) {
+  auto items = ordered_json::array();
+  for (const double value : values) items.push_back(ordered_json::parse(json_number(value)));
+  return items.dump();
+}
+template <class Value>
+std::string json_text(const Value& value) {
+  return ordered_json(value).dump();
+}
+
 }  // namespace
 
 std::string json_number(double value) {
@@ -149,52 +152,19 @@ FieldPage& Reference::add(std::string_view key, Type type, Need need, std::strin
   return fields.back();
 }
 
-void Reference::real(std::string_view key, double& value, Need need, Range range,
-                     std::string_view meaning) {
-  auto& page = add(key, Type::real, need, meaning);
-  page.range = range;
-  if (need == Need::defaulted && std::isfinite(value)) page.default_value = json_number(value);
-}
-
-void Reference::integer(std::string_view key, std::uint64_t& value, Need need, Range range,
-                        std::string_view meaning) {
-  auto& page = add(key, Type::integer, need, meaning);
-  page.range = range;
-  if (need == Need::defaulted) page.default_value = std::to_string(value);
-}
-
-void Reference::flag(std::string_view key, bool& value, Need need, std::string_view meaning) {
-  auto& page = add(key, Type::flag, need, meaning);
-  if (need == Need::defaulted) page.default_value = ordered_json(value).dump();
-}
-
-void Reference::text(std::string_view key, std::string& value, Need need,
-                     std::string_view meaning) {
-  auto& page = add(key, Type::text, need, meaning);
-  if (need == Need::defaulted) page.default_value = ordered_json(value).dump();
+void Reference::visit(const Key& key, Variable variable) {
+  constexpr Type types[] = {Type::real, Type::integer, Type::flag, Type::text, Type::reals};
+  const Type type = key.allowed.empty() ? types[variable.index()] : Type::choice;
+  auto& page = add(key.name, type, key.need, key.meaning);
+  page.range = key.range;
+  page.allowed.assign(key.allowed.begin(), key.allowed.end());
+  if (key.need == Need::defaulted)
+    page.default_value = std::visit([](auto* value) { return json_text(*value); }, variable);
 }
 
 void Reference::path(std::string_view key, Location& location, Need need,
                      std::string_view meaning) {
   text(key, location.name, need, meaning);
-}
-
-void Reference::choice(std::string_view key, std::string& value,
-                       std::span<const std::string_view> allowed, Need need,
-                       std::string_view meaning) {
-  auto& page = add(key, Type::choice, need, meaning);
-  page.allowed.assign(allowed.begin(), allowed.end());
-  if (need == Need::defaulted) page.default_value = ordered_json(value).dump();
-}
-
-void Reference::reals(std::string_view key, std::vector<double>& values, Need need, Range range,
-                      std::string_view meaning) {
-  auto& page = add(key, Type::reals, need, meaning);
-  page.range = range;
-  if (need != Need::defaulted) return;
-  auto items = ordered_json::array();
-  for (const double value : values) items.push_back(ordered_json::parse(json_number(value)));
-  page.default_value = items.dump();
 }
 
 void Reference::pairs(std::string_view key, std::vector<std::array<double, 2>>&, Need need,
@@ -258,7 +228,7 @@ std::string parameters_line(const std::vector<FieldPage>& fields) {
     const std::string remark = remarks(field);
     parts.push_back(remark.empty() ? field.key : field.key + " (" + remark + ")");
   }
-  return joined(parts, ", ");
+  return joined(parts);
 }
 
 ordered_json object_schema(const std::vector<FieldPage>& fields, std::string_view discriminator,
