@@ -9,20 +9,11 @@ constexpr Page page{.name = "constant",
                     .source = "textbook SGD",
                     .example = R"({"kind": "constant", "eta": 0.05})"};
 
-class Constant final : public LearningRate {
- public:
-  explicit Constant(double eta) : eta_(eta) {}
-  double eta(const Work&, std::uint32_t, std::uint32_t) const override { return eta_; }
-
- private:
-  double eta_;
-};
-
 LearningRateProduct read(Fields& fields, const WorkBudget&) {
   double eta = 0;
   fields.real("eta", eta, Need::required, positive(), "learning rate of the average gradient");
   if (!fields.good()) return nullptr;
-  return std::make_shared<Constant>(eta);
+  return make_learning_rate([eta](const Work&, std::uint32_t, std::uint32_t) { return eta; });
 }
 
 }  // namespace

@@ -15,24 +15,14 @@ before.)",
         "update)",
     .example = R"({"kind": "distance", "c": 5e-5, "eta_max": 0.01})"};
 
-class Distance final : public LearningRate {
- public:
-  Distance(double c, double eta_max) : c_(c), eta_max_(eta_max) {}
-
-  double eta(const Work&, std::uint32_t, std::uint32_t) const override { return eta_max_; }
-  double distance() const override { return c_ / eta_max_; }
-
- private:
-  double c_, eta_max_;
-};
-
 LearningRateProduct read(Fields& fields, const WorkBudget&) {
   double c = 0, eta_max = 0;
   fields.real("c", c, Need::required, positive(),
               "learning rate times squared distance, at most; of the order of the error wanted");
   fields.real("eta_max", eta_max, Need::required, positive(), "learning rate, at most");
   if (!fields.good()) return nullptr;
-  return std::make_shared<Distance>(c, eta_max);
+  return make_learning_rate(
+      [eta_max](const Work&, std::uint32_t, std::uint32_t) { return eta_max; }, c / eta_max);
 }
 
 }  // namespace

@@ -14,20 +14,6 @@ or samples applied, or as a fraction of the work that `stop` allows.)",
     .source = "the steps sigma / sqrt(t) of Ho et al., NIPS 2013, made finite at the start",
     .example = R"({"kind": "inverse-sqrt", "eta": 0.1, "after": 1000, "unit": "gradients"})"};
 
-class InverseSqrt final : public LearningRate {
- public:
-  InverseSqrt(double eta, double after, const WorkUnit& unit)
-      : eta_(eta), after_(after), unit_(unit) {}
-
-  double eta(const Work& work, std::uint32_t, std::uint32_t) const override {
-    return eta_ / std::sqrt(1 + unit_.count(work) / after_);
-  }
-
- private:
-  double eta_, after_;
-  WorkUnit unit_;
-};
-
 LearningRateProduct read(Fields& fields, const WorkBudget& budget) {
   double eta = 0, after = 0;
   fields.real("eta", eta, Need::required, positive(), "learning rate at the start");
@@ -35,7 +21,9 @@ LearningRateProduct read(Fields& fields, const WorkBudget& budget) {
               "work, in `unit`, after which the rate is eta / sqrt(2)");
   const WorkUnit unit(fields, budget, "what `after` counts");
   if (!fields.good()) return nullptr;
-  return std::make_shared<InverseSqrt>(eta, after, unit);
+  return make_learning_rate([=](const Work& work, std::uint32_t, std::uint32_t) {
+    return eta / std::sqrt(1 + unit.count(work) / after);
+  });
 }
 
 }  // namespace

@@ -34,27 +34,6 @@ std::optional<WarmUp> read_warm_up(Fields& fields, const WorkBudget& budget) {
   return WarmUp{length, from, unit};
 }
 
-class Modified final : public LearningRate {
- public:
-  Modified(LearningRateProduct rate, const std::string& scale, const std::optional<WarmUp>& warm_up)
-      : rate_(std::move(rate)),
-        power_(scale == "linear" ? 1
-               : scale == "sqrt" ? 0.5
-                                 : 0),
-        warm_up_(warm_up) {}
-
-  double eta(const Work& work, std::uint32_t staleness, std::uint32_t gradients) const override {
-    return rate_->eta(work, staleness, gradients) * std::pow(gradients, power_) *
-           (warm_up_ ? warm_up_->factor(work) : 1);
-  }
-  double distance() const override { return rate_->distance(); }
-
- private:
-  LearningRateProduct rate_;
-  double power_;
-  std::optional<WarmUp> warm_up_;
-};
-
 }  // namespace
 
 LearningRateProduct modify(Fields& fields, const WorkBudget& budget, LearningRateProduct rate) {
@@ -68,7 +47,12 @@ LearningRateProduct modify(Fields& fields, const WorkBudget& budget, LearningRat
   const auto warm_up = read_warm_up(fields, budget);
   if (!fields.good() || !rate) return nullptr;
   if (scale == "none" && !warm_up) return rate;
-  return std::make_shared<Modified>(std::move(rate), scale, warm_up);
+  const double power = scale == "linear" ? 1 : scale == "sqrt" ? 0.5 : 0;
+  const auto eta = [=](const Work& work, std::uint32_t staleness, std::uint32_t gradients) {
+    return rate->eta(work, staleness, gradients) * std::pow(gradients, power) *
+           (warm_up ? warm_up->factor(work) : 1);
+  };
+  return make_learning_rate(eta, rate->distance());
 }
 
 }  // namespace gradrace

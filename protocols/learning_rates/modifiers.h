@@ -1,8 +1,30 @@
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <utility>
+
 #include "sim/learning_rate.h"
 
 namespace gradrace {
+
+/// The learning rate that a function gives as LearningRate::eta() has it, and its distance().
+template <class Eta>
+LearningRateProduct make_learning_rate(Eta eta, double distance = 0) {
+  class Made final : public LearningRate {
+   public:
+    Made(Eta eta, double distance) : eta_(std::move(eta)), distance_(distance) {}
+    double eta(const Work& work, std::uint32_t staleness, std::uint32_t gradients) const override {
+      return eta_(work, staleness, gradients);
+    }
+    double distance() const override { return distance_; }
+
+   private:
+    const Eta eta_;
+    const double distance_;
+  };
+  return std::make_shared<Made>(std::move(eta), distance);
+}
 
 /// The rate multiplied as the keys `scale` and `warm_up` of the open object say; every kind has
 /// them.  Null after an error.

@@ -14,23 +14,13 @@ before they are averaged.)",
     .source = "Zhang, Gupta, Lian, Liu, IJCAI 2016: staleness-aware learning rate",
     .example = R"({"kind": "staleness", "eta": 0.05})"};
 
-class Staleness final : public LearningRate {
- public:
-  explicit Staleness(FreshRate fresh) : fresh_(std::move(fresh)) {}
-
-  double eta(const Work& work, std::uint32_t staleness, std::uint32_t gradients) const override {
-    return fresh_.eta(work, staleness, gradients) / std::max(1u, staleness);
-  }
-  double distance() const override { return fresh_.distance(); }
-
- private:
-  FreshRate fresh_;
-};
-
 LearningRateProduct read(Fields& fields, const WorkBudget& budget) {
   FreshRate fresh(fields, budget);
   if (!fields.good()) return nullptr;
-  return std::make_shared<Staleness>(std::move(fresh));
+  const auto eta = [fresh](const Work& work, std::uint32_t staleness, std::uint32_t gradients) {
+    return fresh.eta(work, staleness, gradients) / std::max(1u, staleness);
+  };
+  return make_learning_rate(eta, fresh.distance());
 }
 
 }  // namespace

@@ -16,27 +16,16 @@ they are averaged.)",
         "describe it; rho = exp(-kappa)",
     .example = R"({"kind": "staleness-exponential", "eta": 0.05, "rho": 0.9})"};
 
-class StalenessExponential final : public LearningRate {
- public:
-  StalenessExponential(FreshRate fresh, double rho) : fresh_(std::move(fresh)), rho_(rho) {}
-
-  double eta(const Work& work, std::uint32_t staleness, std::uint32_t gradients) const override {
-    return fresh_.eta(work, staleness, gradients) * std::pow(rho_, staleness);
-  }
-  double distance() const override { return fresh_.distance(); }
-
- private:
-  FreshRate fresh_;
-  double rho_;
-};
-
 LearningRateProduct read(Fields& fields, const WorkBudget& budget) {
   FreshRate fresh(fields, budget);
   double rho = 0;
   fields.real("rho", rho, Need::required, {.low = 0, .high = 1, .low_allowed = false},
               "what is left of eta for each update that the gradient missed");
   if (!fields.good()) return nullptr;
-  return std::make_shared<StalenessExponential>(std::move(fresh), rho);
+  const auto eta = [=](const Work& work, std::uint32_t staleness, std::uint32_t gradients) {
+    return fresh.eta(work, staleness, gradients) * std::pow(rho, staleness);
+  };
+  return make_learning_rate(eta, fresh.distance());
 }
 
 }  // namespace

@@ -17,24 +17,6 @@ that `stop` allows.)",
     .example =
         R"({"kind": "step", "eta": 0.1, "factor": 0.1, "at": [1000, 1500], "unit": "gradients"})"};
 
-class Step final : public LearningRate {
- public:
-  Step(double eta, double factor, std::vector<double> at, const WorkUnit& unit)
-      : eta_(eta), factor_(factor), at_(std::move(at)), unit_(unit) {
-    std::sort(at_.begin(), at_.end());
-  }
-
-  double eta(const Work& work, std::uint32_t, std::uint32_t) const override {
-    const auto passed = std::upper_bound(at_.begin(), at_.end(), unit_.count(work));
-    return eta_ * std::pow(factor_, static_cast<double>(passed - at_.begin()));
-  }
-
- private:
-  double eta_, factor_;
-  std::vector<double> at_;  // in the unit
-  WorkUnit unit_;
-};
-
 LearningRateProduct read(Fields& fields, const WorkBudget& budget) {
   double eta = 0, factor = 0.1;
   std::vector<double> at;
@@ -45,7 +27,11 @@ LearningRateProduct read(Fields& fields, const WorkBudget& budget) {
   fields.idle("at", unit.is_fraction() && std::ranges::all_of(at, [](double x) { return x >= 1; }),
               "says nothing, as the run ends at 1, all of the work", "marks below 1");
   if (!fields.good()) return nullptr;
-  return std::make_shared<Step>(eta, factor, std::move(at), unit);
+  std::ranges::sort(at);
+  return make_learning_rate([=](const Work& work, std::uint32_t, std::uint32_t) {
+    const auto passed = std::ranges::upper_bound(at, unit.count(work));
+    return eta * std::pow(factor, static_cast<double>(passed - at.begin()));
+  });
 }
 
 }  // namespace
