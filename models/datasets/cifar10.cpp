@@ -2,7 +2,6 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -182,8 +181,7 @@ Dataset load(const fs::path& folder, const Config& config) {
                .byte_scale = 1.0f / static_cast<float>(config.divisor),
                .image = ImageShape{config.grey ? 1u : 3u, 32, 32},
                .train = std::move(train.rows),
-               .test = std::move(test.rows),
-               .hash = {}};
+               .test = std::move(test.rows)};
   subtract_mean(data, config.subtract);
   return data;
 }

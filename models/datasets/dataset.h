@@ -19,11 +19,11 @@ namespace gradrace {
 /// float, and listed where all numbers would be too many.
 struct Rows {
   std::size_t count = 0;
-  Bytes bytes;                        // [count, features], or empty
-  std::vector<float> floats;          // [count, features], or empty
-  std::vector<std::uint8_t> classes;  // [count], or empty
-  std::vector<float> targets = {};    // [count], or empty
-  ListedNumbers listed = {};          // of count rows, or empty
+  Bytes bytes = {};                        // [count, features], or empty
+  std::vector<float> floats = {};          // [count, features], or empty
+  std::vector<std::uint8_t> classes = {};  // [count], or empty
+  std::vector<float> targets = {};         // [count], or empty
+  ListedNumbers listed = {};               // of count rows, or empty
 };
 
 /// A task of classification or regression, immutable and shared by every run that uses it.
@@ -34,7 +34,7 @@ struct Dataset {
   std::optional<ImageShape> image = {};
   Rows train, test;
   double parts = 1;                     // as many times the rows it stands for
-  std::string hash;                     // of the content, hexadecimal
+  std::string hash = {};                // of the content, hexadecimal
   std::vector<std::string> notes = {};  // what a user of the data should know
   MadeOnce<SparseRows> sparse = {};     // sparse_rows()
   MadeOnce<GroupPlaces> places = {};    // group_places()

@@ -192,7 +192,7 @@ Split read_split(const fs::path& folder, const std::string& split) {
     defect(labels_file, std::to_string(labels.shape[0]) + " labels for the " +
                             std::to_string(images.shape[0]) + " images of " +
                             images_file.filename().string());
-  Rows rows{.count = images.shape[0], .bytes = {}, .floats = {}, .classes = {}};
+  Rows rows{.count = images.shape[0]};
   put_features(images, rows);
   put_classes(labels, rows);
   return {std::move(rows), images.shape[1], images.shape[2]};

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <iterator>
 #include <map>
-#include <stdexcept>
 #include <utility>
 
 #include "models/datasets/feature_columns.h"
@@ -189,12 +188,8 @@ void add_labels(Dataset& dataset, const LabelledRows& train, const LabelledRows&
 }
 
 Rows features_of(LabelledRows& from) {
-  return {.count = from.labels.size(),
-          .bytes = {},
-          .floats = std::move(from.x),
-          .classes = {},
-          .targets = {},
-          .listed = std::move(from.listed)};
+  return {
+      .count = from.labels.size(), .floats = std::move(from.x), .listed = std::move(from.listed)};
 }
 
 /// Whether so many features of each row are more than is kept whole.

@@ -5,7 +5,6 @@
 #include <optional>
 #include <ranges>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -143,7 +142,7 @@ Rows read_rows(const fs::path& file, const Array& x, const Array& y) {
   if (x.shape.size() < 2 || x.shape.size() > 4)
     defect(file, x.name + " has " + std::to_string(x.shape.size()) +
                      " dimensions; allowed are rows of one to three");
-  Rows rows{.count = x.shape[0], .bytes = {}, .floats = {}, .classes = {}};
+  Rows rows{.count = x.shape[0]};
   if (y.numbers() != rows.count)
     defect(file, y.name + " has " + std::to_string(y.numbers()) + " labels for the " +
                      std::to_string(rows.count) + " rows of " + x.name);

@@ -9,6 +9,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iostream>
+
+#include "sim/reading/characters.h"
 
 namespace gradrace {
 
@@ -42,6 +45,10 @@ void open_standard_streams() {
 std::string lost_output() {
   const std::string lost = lost_of(stdout, "stdout");
   return lost.empty() ? lost_of(stderr, "stderr") : lost;
+}
+
+void tell_note(const std::string& note) {
+  std::cerr << "gradrace: note: " << printable(note) << '\n';
 }
 
 std::optional<std::size_t> terminal_width() {

@@ -15,6 +15,9 @@ void open_standard_streams();
 /// it did, or the reader of a pipe has gone, who wants no more.
 std::string lost_output();
 
+/// What the user should know, a line on stderr; printable().
+void tell_note(const std::string& note);
+
 /// Columns of the terminal that stdout goes to; none where it goes elsewhere.
 std::optional<std::size_t> terminal_width();
 

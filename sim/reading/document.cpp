@@ -24,10 +24,10 @@ struct Text {
 
 /// A value that is not where the text has it.
 struct Put {
-  std::string pointer;  // where it is
-  std::string origin;   // of a value from outside, which has no lines; else empty
-  std::string source;   // where the value stands that it is a copy of
-  bool made;            // it is no copy: all that is in it stands there, too
+  std::string pointer = {};  // where it is
+  std::string origin = {};   // of a value from outside, which has no lines; else empty
+  std::string source = {};   // where the value stands that it is a copy of
+  bool made = false;         // it is no copy: all that is in it stands there, too
 };
 
 struct Standing {
@@ -147,20 +147,18 @@ void Document::Content::put(std::string_view path, ordered_json value, Put put) 
 }
 
 void Document::set(std::string_view path, const ordered_json& value, std::string origin) {
-  content_->put(path, value,
-                {.pointer = {}, .origin = std::move(origin), .source = {}, .made = false});
+  content_->put(path, value, {.origin = std::move(origin)});
 }
 
 void Document::set(std::string_view path, std::string_view pointer_to_value) {
-  content_->put(
-      path, content_->value_at(pointer_to_value),
-      {.pointer = {}, .origin = {}, .source = std::string(pointer_to_value), .made = false});
+  content_->put(path, content_->value_at(pointer_to_value),
+                {.source = std::string(pointer_to_value)});
 }
 
 void Document::replace(std::string_view pointer, ordered_json value) {
   const std::string at(pointer);
   content_->root.at(ordered_json::json_pointer(at)) = std::move(value);
-  content_->puts.push_back({.pointer = at, .origin = {}, .source = at, .made = true});
+  content_->puts.push_back({.pointer = at, .source = at, .made = true});
 }
 
 Document Document::part(std::string_view pointer) const {
@@ -169,7 +167,7 @@ Document Document::part(std::string_view pointer) const {
   part.content_->text = content_->text;
   part.content_->root = content_->value_at(pointer);
   part.content_->puts = content_->puts;
-  part.content_->puts.push_back({.pointer = {}, .origin = {}, .source = source, .made = false});
+  part.content_->puts.push_back({.source = source});
   return part;
 }
 
@@ -183,6 +181,13 @@ void Document::set_aside(std::string_view key) {
 Problem Document::problem(std::string_view pointer, std::string what) const {
   const Standing found = content_->standing(pointer, content_->puts.size());
   return problem_at(found.place, *found.origin, dotted_path(pointer), std::move(what));
+}
+
+Problem Document::problem_in(const std::filesystem::path& file, std::string path,
+                             std::string what) {
+  if (std::filesystem::is_regular_file(file))
+    return read(file).problem(pointer_along(path), std::move(what));
+  return {.origin = file.string(), .path = std::move(path), .what = std::move(what)};
 }
 
 }  // namespace gradrace

@@ -53,6 +53,8 @@ class Document {
   /// A problem at the key of the value with that JSON pointer (at the nearest value above if there
   /// is none).
   Problem problem(std::string_view pointer, std::string what) const;
+  /// The same at a dotted path in a file, or without a line where that is none, as standard input.
+  static Problem problem_in(const std::filesystem::path& file, std::string path, std::string what);
 
  private:
   Document();

@@ -35,9 +35,7 @@ Problem problem_at(const JsonPlace& place, const std::string& origin, std::strin
           .line = place.line,
           .column = place.column,
           .path = std::move(path),
-          .what = std::move(what),
-          .allowed = {},
-          .suggestion = {}};
+          .what = std::move(what)};
 }
 
 bool is_at(std::string_view pointer, std::string_view outer) {

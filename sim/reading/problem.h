@@ -19,8 +19,8 @@ struct Problem {
   std::string path;              // dotted: "protocol.k", "parts[0].mean"; empty for the whole file
   std::string what;              // "must be >= 1, got 0"
   std::string meaning = {};      // empty, or what the key is for
-  std::string allowed;           // empty, or what would be right
-  std::string suggestion;        // empty, or the nearest right name
+  std::string allowed = {};      // empty, or what would be right
+  std::string suggestion = {};   // empty, or the nearest right name
   bool of_missing_file = false;  // the scenario may be right, but names a file that is not there
 
   /// origin:line:column: path

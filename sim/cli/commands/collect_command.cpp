@@ -234,8 +234,7 @@ static int collect(const Words& words) {
   if (left == 0) folder.put_in_order();
   const Summary summary = publish(folder, theories, {}, {}, format);
   if (left > 0) sources.complain_of_missing_shards();
-  for (const auto& note : folder.notes())
-    std::cerr << "gradrace: note: " << printable(note) << '\n';
+  std::ranges::for_each(folder.notes(), tell_note);
   for (const auto& complaint : sources.complaints())
     std::cerr << "gradrace: " << printable(complaint) << '\n';
   const bool will_plot = values->count("plot") != 0;

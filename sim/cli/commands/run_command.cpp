@@ -105,15 +105,13 @@ struct Job {
                                          runs_of_call(of, plan, options), options.begin);
     folder->files().compress(options.compression);
     if (!of.data_before.empty() && of.data_before != folder->header().data_hashes)
-      std::cerr << "gradrace: note: " << printable(of.file.string())
-                << ": the data are not those that its results were made of\n";
+      tell_note(of.file.string() + ": the data are not those that its results were made of");
     const std::filesystem::path there = std::filesystem::absolute(of.file).parent_path();
     if (options.out.empty() && of.file.filename() == "manifest.json" &&
         std::filesystem::weakly_canonical(there) !=
             std::filesystem::weakly_canonical(folder->path()))
-      std::cerr << "gradrace: note: results go to " << printable((folder->path() / "").string())
-                << "; --out " << printable(of.file.parent_path().string())
-                << " goes on with those of the manifest\n";
+      tell_note("results go to " + (folder->path() / "").string() + "; --out " +
+                of.file.parent_path().string() + " goes on with those of the manifest");
     if (options.shard) return;
     refuse_others(*folder, plan.theories);
     note_if_mixed(folder->path());
@@ -214,9 +212,8 @@ void tell_of_long_runs(const Job& job) {
   const double seconds = cost.seconds + cost.publishing;
   if (!(seconds > ten_minutes)) return;
   const std::string gpu = why_gpu(job.scenario);
-  std::cerr << "gradrace: note: " << printable(job.scenario.first().name) << " will take about "
-            << duration_text(seconds) << " on this machine"
-            << (gpu.empty() ? "" : "; a GPU would be faster: " + gpu) << '\n';
+  tell_note(job.scenario.first().name + " will take about " + duration_text(seconds) +
+            " on this machine" + (gpu.empty() ? "" : "; a GPU would be faster: " + gpu));
 }
 
 struct Outcome {
@@ -226,10 +223,8 @@ struct Outcome {
 
 /// What the user should know of the runs, before results are told.
 void report_troubles(const Job& job, const RunFailures& failures) {
-  for (const auto& note : job.folder->notes())
-    std::cerr << "gradrace: note: " << printable(note) << '\n';
-  for (const auto& note : job.scenario.shelf->notes())
-    std::cerr << "gradrace: note: " << printable(note) << '\n';
+  std::ranges::for_each(job.folder->notes(), tell_note);
+  std::ranges::for_each(job.scenario.shelf->notes(), tell_note);
   for (const auto& [run, reason] : failures)
     std::cerr << "gradrace: failed: " << job.scenario.point_of(run).label.text() << ", replica "
               << job.scenario.replica_of(run) << ": " << printable(reason) << '\n';

@@ -6,6 +6,7 @@
 
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/scenario/memory.h"
+#include "sim/cli/standard_streams.h"
 #include "sim/message_text.h"
 #include "sim/reading/characters.h"
 #include "sim/reading/document.h"
@@ -46,20 +47,11 @@ DataFaults look_into_data(const Scenario& scenario) {
   return faults;
 }
 
-Problem problem_of_model(const std::filesystem::path& file, const std::string& what) {
-  if (std::filesystem::is_regular_file(file)) return Document::read(file).problem("/model", what);
-  return {.origin = file.string(),
-          .path = "model",
-          .what = what,
-          .meaning = {},
-          .allowed = {},
-          .suggestion = {}};
-}
-
 /// Those of its data.
 std::vector<Problem> problems_of(const DataFaults& faults, const std::filesystem::path& file) {
   std::vector<Problem> problems;
-  for (const auto& what : faults.wrong) problems.push_back(problem_of_model(file, what));
+  for (const auto& what : faults.wrong)
+    problems.push_back(Document::problem_in(file, "model", what));
   return problems;
 }
 
@@ -95,8 +87,7 @@ std::vector<Problem> problems_of(const std::filesystem::path& file,
   const Scenario scenario = read_scenario(file, changes);
   const DataFaults faults = look_into_data(scenario);
   if (!faults.wrong.empty()) return problems_of(faults, file);
-  for (const auto& note : scenario.shelf->notes())
-    std::cerr << "gradrace: note: " << printable(note) << '\n';
+  std::ranges::for_each(scenario.shelf->notes(), tell_note);
   if (auto of_quick_form = problems_of_quick_form(file, changes); !of_quick_form.empty())
     return of_quick_form;
   std::string but;

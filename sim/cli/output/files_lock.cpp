@@ -4,12 +4,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <iostream>
 #include <set>
 #include <system_error>
 
 #include "sim/cli/output/disk.h"
-#include "sim/reading/characters.h"
+#include "sim/cli/standard_streams.h"
 
 namespace gradrace {
 
@@ -22,8 +21,7 @@ void lock(int descriptor, const fs::path& folder) {
     return try_to_lock(descriptor, LOCK_EX, folder) == LockResult::held_by_another;
   };
   if (!is_held_by_another()) return;
-  std::cerr << "gradrace: note: " << printable(folder.string())
-            << ": waits for another call that publishes or draws there\n";
+  tell_note(folder.string() + ": waits for another call that publishes or draws there");
   while (is_held_by_another())
     if (::usleep(20'000) != 0) throw WaitEnded();
 }

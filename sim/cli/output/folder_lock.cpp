@@ -10,7 +10,6 @@
 #include <chrono>
 #include <ctime>
 #include <fstream>
-#include <iostream>
 #include <iterator>
 #include <stdexcept>
 #include <string>
@@ -18,8 +17,8 @@
 #include <thread>
 
 #include "sim/cli/output/disk.h"
+#include "sim/cli/standard_streams.h"
 #include "sim/cli/usage_error.h"
-#include "sim/reading/characters.h"
 
 namespace gradrace {
 
@@ -208,9 +207,9 @@ bool FolderLock::try_to_lock(File& file) {
                      "); wait for its end, or use --out DIR for another folder");
   }
   if (locked == LockResult::no_locks) {
-    std::cerr << "gradrace: note: " << printable(folder_.string())
-              << ": this file system has no locks (" << std::generic_category().message(errno)
-              << "); see to it that no other call writes there\n";
+    tell_note(folder_.string() + ": this file system has no locks (" +
+              std::generic_category().message(errno) +
+              "); see to it that no other call writes there");
     return true;
   }
   if (is_there(file.descriptor, file.path)) return true;

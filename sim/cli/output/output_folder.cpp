@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <iostream>
 #include <new>
 #include <set>
 #include <string_view>
@@ -15,8 +14,8 @@
 #include "sim/cli/output/disk.h"
 #include "sim/cli/output/files_lock.h"
 #include "sim/cli/output/stamp.h"
+#include "sim/cli/standard_streams.h"
 #include "sim/cli/usage_error.h"
-#include "sim/reading/characters.h"
 
 namespace gradrace {
 
@@ -193,10 +192,10 @@ void OutputFolder::keep_others(const PublishedFiles& there,
     if (is_ours || !fs::exists(place) || hash_of_file(place) == hash) continue;
     const fs::path other = free_name(place);
     move_to_place(place, other);
-    std::cerr << "gradrace: note: " << printable(place.string()) << ": "
-              << (there.are_known() ? "was changed since gradrace wrote it"
-                                    : "no manifest says whose it is")
-              << "; it is " << printable(other.filename().string()) << " now\n";
+    tell_note(place.string() + ": " +
+              (there.are_known() ? "was changed since gradrace wrote it"
+                                 : "no manifest says whose it is") +
+              "; it is " + other.filename().string() + " now");
   }
 }
 

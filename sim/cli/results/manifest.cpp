@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <tuple>
@@ -17,6 +16,7 @@
 #include "sim/cli/output/published_files.h"
 #include "sim/cli/results/pages.h"
 #include "sim/cli/results/run_files.h"
+#include "sim/cli/standard_streams.h"
 #include "sim/cli/version.h"
 #include "sim/hash.h"
 #include "sim/message_text.h"
@@ -202,12 +202,12 @@ bool note_if_mixed(const std::filesystem::path& folder) {
   const bool is_there =
       there.are_known() || (has_store && !files_of_runs().first_in(folder).empty());
   if (!is_there || there.are_whole()) return false;
-  std::cerr << "gradrace: note: " << printable(folder.string())
-            << ": half published, or changed since: its files are not those of "
-            << (there.record().empty() ? "a manifest"
-                                       : "its " + there.record() + " (" + there.changed() + ")")
-            << (there.are_half() || has_store ? "; the same call that made it writes them anew\n"
-                                              : "\n");
+  const std::string whose = there.record().empty()
+                                ? "a manifest"
+                                : "its " + there.record() + " (" + there.changed() + ")";
+  tell_note(folder.string() + ": half published, or changed since: its files are not those of " +
+            whose +
+            (there.are_half() || has_store ? "; the same call that made it writes them anew" : ""));
   return true;
 }
 

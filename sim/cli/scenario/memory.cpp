@@ -36,21 +36,6 @@ std::uint32_t greatest_minibatch(const Race& race) {
       .recipe.minibatch;
 }
 
-/// At the key, where the file has it.
-Problem problem_of_key(const std::filesystem::path& file, const std::string& key,
-                       const std::string& what) {
-  if (!std::filesystem::is_regular_file(file))
-    return {.origin = file.string(),
-            .path = key,
-            .what = what,
-            .meaning = {},
-            .allowed = {},
-            .suggestion = {}};
-  std::string pointer = "/" + key;
-  std::ranges::replace(pointer, '.', '/');
-  return Document::read(file).problem(pointer, what);
-}
-
 /// Of its layers: what a gradient holds of each row of its minibatch, at least, and their weights.
 void add_layers(ModelMemory& memory, const Point& point) {
   if (!point.model->has_dataset()) return;
@@ -110,11 +95,11 @@ void MemoryCheck::check(const std::vector<MemoryPart>& parts) const {
   const double bytes = sum_of_bytes(parts);
   if (bytes <= limit_.bytes) return;
   const MemoryPart& largest = *std::ranges::max_element(parts, {}, &MemoryPart::bytes);
-  throw ScenarioError({problem_of_key(scenario_.file, largest.key,
-                                      "does not fit into memory: " + largest.what + " take " +
-                                          gigabytes(largest.bytes) + ", all at least " +
-                                          gigabytes(bytes) + ", and the limit is " +
-                                          gigabytes(limit_.bytes) + " (" + limit_.source + ")")});
+  throw ScenarioError({Document::problem_in(
+      scenario_.file, largest.key,
+      "does not fit into memory: " + largest.what + " take " + gigabytes(largest.bytes) +
+          ", all at least " + gigabytes(bytes) + ", and the limit is " + gigabytes(limit_.bytes) +
+          " (" + limit_.source + ")")});
 }
 
 /// Under way at once, of the point, on the CPU.

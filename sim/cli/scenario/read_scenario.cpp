@@ -122,9 +122,7 @@ static std::vector<Problem> changes_without_effect(const Sweep& sweep,
         {.origin = set.origin,
          .path = set.path,
          .what = "changes nothing, since the sweep sets " + *path + " at every point",
-         .meaning = {},
-         .allowed = "another sweep: --set 'sweep={\"" + *path + "\": [...]}'",
-         .suggestion = {}});
+         .allowed = "another sweep: --set 'sweep={\"" + *path + "\": [...]}'"});
   }
   return problems;
 }
