@@ -11,7 +11,7 @@ namespace gradrace {
 
 namespace po = boost::program_options;
 
-std::optional<Values> parse(const Command& command, const Words& words, Syntax& syntax) {
+std::optional<Arguments> parse(const Command& command, const Words& words, Syntax& syntax) {
   syntax.options.add_options()("help,h", "this text");
   po::options_description all;
   all.add(syntax.options);
@@ -20,7 +20,7 @@ std::optional<Values> parse(const Command& command, const Words& words, Syntax& 
     all.add_options()(syntax.positional.c_str(), po::value<Words>());
     positional.add(syntax.positional.c_str(), -1);
   }
-  Values values;
+  Arguments::Values values;
   try {
     const int style =
         po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
@@ -31,15 +31,36 @@ std::optional<Values> parse(const Command& command, const Words& words, Syntax& 
     const std::string name(command.name);
     throw UsageError(name + ": " + error.what() + "; see gradrace " + name + " --help");
   }
-  if (values.count("help") == 0) return values;
+  if (values.count("help") == 0) return Arguments(command.name, std::move(values));
   std::cout << "gradrace " << command.name << ": " << command.summary << "\n\n"
             << command.usage << syntax.more << '\n'
             << syntax.options;
   return {};
 }
 
-Words words_of(const Values& values, const std::string& name) {
-  return values.count(name) != 0 ? values[name].as<Words>() : Words{};
+void Arguments::refuse(const std::string& what) const { throw UsageError(command_ + ": " + what); }
+
+std::string Arguments::text(const std::string& name) const {
+  return has(name) ? values_[name].as<std::string>() : "";
+}
+
+Words Arguments::words(const std::string& name) const {
+  return has(name) ? values_[name].as<Words>() : Words();
+}
+
+double Arguments::fraction(const std::string& name) const {
+  const double fraction = number(name);
+  if (fraction >= 0 && fraction <= 1) return fraction;
+  refuse("--" + name + " must be 0 to 1, got " + short_number(fraction, 17));
+}
+
+std::uint32_t Arguments::count(const std::string& name, std::uint32_t otherwise) const {
+  if (!has(name)) return otherwise;
+  const int count = values_[name].as<int>();
+  constexpr int most = 1 << 24;  // of learners, and of replicas
+  if (count >= 1 && count <= most) return static_cast<std::uint32_t>(count);
+  refuse("--" + name + " must be " + (count < 1 ? ">= 1" : "<= " + std::to_string(most)) +
+         ", got " + std::to_string(count));
 }
 
 /// A word that names a file or folder.
@@ -57,25 +78,24 @@ static std::filesystem::path as_path(const std::string& where, const std::string
                    "\"");
 }
 
-std::filesystem::path path_of(std::string_view command, const Values& values,
-                              const std::string& name) {
-  if (values.count(name) == 0) return {};
-  return as_path(std::string(command) + ": --" + name, values[name].as<std::string>());
+std::filesystem::path Arguments::path(const std::string& name) const {
+  return has(name) ? as_path(command_ + ": --" + name, text(name)) : std::filesystem::path();
 }
 
-std::vector<std::filesystem::path> paths_of(std::string_view command, const Values& values,
-                                            const std::string& name) {
-  const Words words = words_of(values, name);
-  if (words.empty()) {
-    throw UsageError(std::string(command) + ": needs a " +
-                     (name == "folder"  ? "folder"
-                      : name == "trace" ? "CSV file"
-                                        : "scenario file") +
-                     "; see gradrace " + std::string(command) + " --help");
-  }
+std::vector<std::filesystem::path> Arguments::paths(const std::string& name) const {
   std::vector<std::filesystem::path> paths;
-  for (const auto& word : words) paths.push_back(as_path(std::string(command), word));
-  return paths;
+  for (const auto& word : words(name)) paths.push_back(as_path(command_, word));
+  if (!paths.empty()) return paths;
+  const char* const what = name == "folder"  ? "folder"
+                           : name == "trace" ? "CSV file"
+                                             : "scenario file";
+  refuse(std::string("needs a ") + what + "; see gradrace " + command_ + " --help");
+}
+
+std::filesystem::path Arguments::scenario_file() const {
+  const auto files = paths("file");
+  if (files.size() != 1) refuse("takes one scenario file");
+  return files.front();
 }
 
 void add_compress_option(Syntax& syntax) {
@@ -85,13 +105,13 @@ void add_compress_option(Syntax& syntax) {
        "runs.csv and manifest.json stay as they are");
 }
 
-Compression compression_of(std::string_view command, const Values& values) {
-  if (values.count("compress") == 0) return Compression::none;
-  const auto& format = values["compress"].as<std::string>();
+Compression compression_of(const Arguments& call) {
+  if (!call.has("compress")) return Compression::none;
+  const std::string format = call.text("compress");
   if (format == "zstd") return Compression::zstd;
   if (format == "gzip") return Compression::gzip;
-  throw UsageError(std::string(command) + ": --compress takes zstd or gzip, got \"" + format +
-                   "\"; without it files are not compressed");
+  call.refuse("--compress takes zstd or gzip, got \"" + format +
+              "\"; without it files are not compressed");
 }
 
 void add_change_options(Syntax& syntax) {
@@ -112,60 +132,36 @@ void add_scenario_options(Syntax& syntax) {
       ("timing-only", "leave the model out: times and staleness, no gradients");
 }
 
-static std::filesystem::path data_folder_of(std::string_view command, const Values& values) {
-  if (values.count("data") == 0) {
+static std::filesystem::path data_folder_of(const Arguments& call) {
+  if (!call.has("data")) {
     const char* environment = std::getenv("GRADRACE_DATA");
     if (environment == nullptr || *environment == '\0') return {};
     return as_path("GRADRACE_DATA", environment);
   }
-  const std::filesystem::path folder = path_of(command, values, "data");
+  const std::filesystem::path folder = call.path("data");
   if (!std::filesystem::is_directory(folder))
     throw UsageError("--data: there is no folder " + folder.string());
   return folder;
 }
 
-ScenarioChanges changes_of(std::string_view command, const Values& values) {
+ScenarioChanges changes_of(const Arguments& call) {
   ScenarioChanges changes;
-  for (const auto& set : words_of(values, "set")) {
+  for (const auto& set : call.words("set")) {
     const auto equals = set.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      throw UsageError(std::string(command) + ": --set takes PATH=VALUE, got \"" + set + "\"");
-    }
-    if (!is_utf8(set)) throw UsageError(std::string(command) + ": --set " + set + ": is not UTF-8");
+    if (equals == std::string::npos || equals == 0)
+      call.refuse("--set takes PATH=VALUE, got \"" + set + "\"");
+    if (!is_utf8(set)) call.refuse("--set " + set + ": is not UTF-8");
     changes.sets.push_back({set.substr(0, equals), set.substr(equals + 1), "--set " + set});
   }
   for (const char* key : {"seed", "replicas", "device"}) {
-    if (values.count(key) == 0) continue;
-    const auto& value = values[key].as<std::string>();
+    if (!call.has(key)) continue;
+    const std::string value = call.text(key);
     changes.sets.push_back({key, value, std::string("--") + key + " " + value});
   }
-  changes.quick = values.count("quick") != 0;
-  if (values.count("timing-only") != 0)
-    changes.sets.push_back({"timing_only", "true", "--timing-only"});
-  changes.data_folder = data_folder_of(command, values);
+  changes.quick = call.has("quick");
+  if (call.has("timing-only")) changes.sets.push_back({"timing_only", "true", "--timing-only"});
+  changes.data_folder = data_folder_of(call);
   return changes;
-}
-
-std::uint32_t count_of(std::string_view command, const Values& values, const std::string& name,
-                       std::uint32_t otherwise) {
-  if (values.count(name) == 0) return otherwise;
-  const int count = values[name].as<int>();
-  constexpr int most = 1 << 24;  // of learners, and of replicas
-  if (count >= 1 && count <= most) return static_cast<std::uint32_t>(count);
-  throw UsageError(std::string(command) + ": --" + name + " must be " +
-                   (count < 1 ? ">= 1" : "<= " + std::to_string(most)) + ", got " +
-                   std::to_string(count));
-}
-
-double fraction_of(std::string_view command, const Values& values, const std::string& name) {
-  const double fraction = values[name].as<double>();
-  if (fraction >= 0 && fraction <= 1) return fraction;
-  throw UsageError(std::string(command) + ": --" + name + " must be 0 to 1, got " +
-                   short_number(fraction, 17));
-}
-
-unsigned jobs_of(std::string_view command, const Values& values) {
-  return count_of(command, values, "jobs", 0);
 }
 
 }  // namespace gradrace

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/cli/output/compressed_file.h"
@@ -14,7 +15,6 @@
 namespace gradrace {
 
 using Words = std::vector<std::string>;
-using Values = boost::program_options::variables_map;
 
 /// A command of the program: its line in the help, its usage with examples, and what it does with
 /// its words, which returns the exit status.
@@ -30,34 +30,46 @@ struct Syntax {
   std::string positional = {}, more = {};
 };
 
-/// None if help was asked for, which is printed.  UsageError, in the command's name, here and below
-/// where the words are wrong.
-std::optional<Values> parse(const Command& command, const Words& words, Syntax& syntax);
+/// What a command was called with.  UsageError, in its name, where the words are wrong.
+class Arguments {
+ public:
+  using Values = boost::program_options::variables_map;
+  Arguments(std::string_view command, Values values)
+      : command_(command), values_(std::move(values)) {}
 
-/// What stands there; empty where it is not given.
-Words words_of(const Values& values, const std::string& name);
+  bool has(const std::string& name) const { return values_.count(name) != 0; }
+  /// What stands there; empty where it is not given.
+  std::string text(const std::string& name) const;
+  Words words(const std::string& name) const;
+  double number(const std::string& name) const { return values_[name].as<double>(); }
+  /// A number from 0 to 1.
+  double fraction(const std::string& name) const;
+  /// A number from 1, or the default where it is not given.
+  std::uint32_t count(const std::string& name, std::uint32_t otherwise) const;
+  /// Threads; 0 where it is not given.
+  unsigned jobs() const { return count("jobs", 0); }
+  /// A file or folder; empty where it is not given.
+  std::filesystem::path path(const std::string& name) const;
+  /// At least one.
+  std::vector<std::filesystem::path> paths(const std::string& name) const;
 
-/// A file or folder; empty where it is not given.
-std::filesystem::path path_of(std::string_view command, const Values& values,
-                              const std::string& name);
+  /// The only one of those.
+  std::filesystem::path scenario_file() const;
 
-/// At least one.
-std::vector<std::filesystem::path> paths_of(std::string_view command, const Values& values,
-                                            const std::string& name);
+  [[noreturn]] void refuse(const std::string& what) const;
 
-/// A number from 1, or the default where it is not given.
-std::uint32_t count_of(std::string_view command, const Values& values, const std::string& name,
-                       std::uint32_t otherwise);
+ private:
+  std::string command_;
+  Values values_;
+};
 
-/// A number from 0 to 1.
-double fraction_of(std::string_view command, const Values& values, const std::string& name);
-
-/// 0 where it is not given.
-unsigned jobs_of(std::string_view command, const Values& values);
+/// None if help was asked for, which is printed.  UsageError, in the command's name, where the
+/// words are wrong.
+std::optional<Arguments> parse(const Command& command, const Words& words, Syntax& syntax);
 
 /// How files of results are to be compressed: its option, and what that says.
 void add_compress_option(Syntax& syntax);
-Compression compression_of(std::string_view command, const Values& values);
+Compression compression_of(const Arguments& call);
 
 /// What changes a scenario that a command runs by a plan of its own.
 void add_change_options(Syntax& syntax);
@@ -66,6 +78,6 @@ void add_change_options(Syntax& syntax);
 void add_scenario_options(Syntax& syntax);
 
 /// What these options say.
-ScenarioChanges changes_of(std::string_view command, const Values& values);
+ScenarioChanges changes_of(const Arguments& call);
 
 }  // namespace gradrace

@@ -173,18 +173,15 @@ void add(const Sources& sources, RunFolder& folder) {
 }  // namespace
 
 /// UsageError where other words go ill with it.
-static Format format_of(const Values& values) {
-  const std::string format =
-      values.count("format") != 0 ? values["format"].as<std::string>() : "csv";
+static Format format_of(const Arguments& call) {
+  const std::string format = call.has("format") ? call.text("format") : "csv";
   if (format == "csv") return Format::csv;
   if (format != "parquet" && format != "sqlite")
-    throw UsageError("collect: --format takes csv, parquet or sqlite, got \"" + format + "\"");
-  if (values.count("compress") != 0)
-    throw UsageError("collect: --compress is of CSV files; take one of --compress and --format " +
-                     format);
-  if (values.count("plot") != 0)
-    throw UsageError("collect: --plot draws from CSV files; take one of --plot and --format " +
-                     format);
+    call.refuse("--format takes csv, parquet or sqlite, got \"" + format + "\"");
+  if (call.has("compress"))
+    call.refuse("--compress is of CSV files; take one of --compress and --format " + format);
+  if (call.has("plot"))
+    call.refuse("--plot draws from CSV files; take one of --plot and --format " + format);
   const Format wanted = format == "sqlite" ? Format::sqlite : Format::parquet;
   check_format(wanted);
   return wanted;
@@ -202,14 +199,14 @@ static int collect(const Words& words) {
   syntax.options.add_options()               //
       ("plot", "draw the plots afterwards")  //
       ("quiet", "no table");
-  const auto values = parse(collect_command, words, syntax);
-  if (!values) return 0;
-  const auto folders = paths_of("collect", *values, "folder");
-  const Compression compression = compression_of("collect", *values);
-  const Format format = format_of(*values);
-  fs::path out = path_of("collect", *values, "out");
+  const auto call = parse(collect_command, words, syntax);
+  if (!call) return 0;
+  const auto folders = call->paths("folder");
+  const Compression compression = compression_of(*call);
+  const Format format = format_of(*call);
+  fs::path out = call->path("out");
   if (out.empty() && folders.size() > 1)
-    throw UsageError("collect: several folders need --out DIR for what is in all of them");
+    call->refuse("several folders need --out DIR for what is in all of them");
   if (out.empty()) out = folders.front();
 
   Sources sources(folders);
@@ -237,10 +234,9 @@ static int collect(const Words& words) {
   std::ranges::for_each(folder.notes(), tell_note);
   for (const auto& complaint : sources.complaints())
     std::cerr << "gradrace: " << printable(complaint) << '\n';
-  const bool will_plot = values->count("plot") != 0;
-  if (summary.drawings_went && values->count("quiet") == 0)
-    std::cout << note_of_drawings(will_plot);
-  if (values->count("quiet") == 0)
+  const bool will_plot = call->has("plot");
+  if (summary.drawings_went && !call->has("quiet")) std::cout << note_of_drawings(will_plot);
+  if (!call->has("quiet"))
     std::cout << closing_table(scenario, theories, summary.runs, {}, terminal_width());
   std::cout << printable(scenario.first().name) << ": " << folder.size() - left << " of "
             << count_text(folder.size(), "run") << " are there"

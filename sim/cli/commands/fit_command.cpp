@@ -9,7 +9,6 @@
 #include "sim/cli/output/disk.h"
 #include "sim/cli/output/output_folder.h"
 #include "sim/cli/results/manifest.h"
-#include "sim/cli/usage_error.h"
 #include "sim/message_text.h"
 #include "sim/reading/characters.h"
 #include "sim/reading/rest_of.h"
@@ -18,46 +17,36 @@ namespace gradrace {
 
 namespace po = boost::program_options;
 
-static double positive(const Values& values, const char* option) {
-  const double number = values[option].as<double>();
+static double positive(const Arguments& call, const std::string& option) {
+  const double number = call.number(option);
   if (number > 0 && std::isfinite(number)) return number;
-  throw UsageError(std::string("fit: --") + option + " must be a finite number > 0, got " +
-                   short_number(number, 17));
+  call.refuse("--" + option + " must be a finite number > 0, got " + short_number(number, 17));
 }
 
-static TraceRequest request_of(const Values& values) {
-  const auto text = [&](const char* name) {
-    return values.count(name) != 0 ? values[name].as<std::string>() : "";
-  };
+static TraceRequest request_of(const Arguments& call) {
   TraceRequest request;
-  request.columns = words_of(values, "column");
-  if (values.count("learner") != 0) request.learners = words_of(values, "learner");
-  request.cancelled = text("censored");
-  request.step = text("step");
-  request.scale = positive(values, "scale");
-  for (const auto& words : words_of(values, "where")) request.where.push_back(row_pattern(words));
-  request.sum_by = words_of(values, "sum-by");
-  request.begin = text("begin");
-  request.end = text("end");
-  request.pattern = text("pattern");
-  request.differences = values.count("differences") != 0;
-  request.durations = values.count("durations") != 0;
-  if (values.count("rate") != 0) request.items = positive(values, "rate");
-  request.skip = count_of("fit", values, "skip", 0);
+  request.columns = call.words("column");
+  if (call.has("learner")) request.learners = call.words("learner");
+  request.cancelled = call.text("censored");
+  request.step = call.text("step");
+  request.scale = positive(call, "scale");
+  for (const auto& words : call.words("where")) request.where.push_back(row_pattern(words));
+  request.sum_by = call.words("sum-by");
+  request.begin = call.text("begin");
+  request.end = call.text("end");
+  request.pattern = call.text("pattern");
+  request.differences = call.has("differences");
+  request.durations = call.has("durations");
+  if (call.has("rate")) request.items = positive(call, "rate");
+  request.skip = call.count("skip", 0);
   return request;
 }
 
-static TraceFit fit_files(const std::vector<std::filesystem::path>& traces, const Values& values) {
+static TraceFit fit_files(const std::vector<std::filesystem::path>& traces, const Arguments& call) {
   try {
-    const std::uint32_t workers = count_of("fit", values, "slowest-of", 1);
-    constexpr std::uint32_t most = 1 << 24;  // that a scenario's cluster has
-    if (workers > most)
-      throw UsageError("fit: --slowest-of must be 1 to " + std::to_string(most) + ", got " +
-                       std::to_string(workers));
-    return fit_trace(read_trace(traces, request_of(values)), workers);
+    return fit_trace(read_trace(traces, request_of(call)), call.count("slowest-of", 1));
   } catch (const TraceError& error) {
-    throw UsageError(std::string("fit: ") + error.what() +
-                     (error.allowed.empty() ? "" : "; allowed: " + error.allowed));
+    call.refuse(error.what() + (error.allowed.empty() ? "" : "; allowed: " + error.allowed));
   }
 }
 
@@ -138,16 +127,16 @@ static void write(const TraceFit& fit, const FitAgreement& agreement,
 
 static int fit(const Words& words) {
   Syntax syntax = fit_syntax();
-  const auto values = parse(fit_command, words, syntax);
-  if (!values) return 0;
-  const auto traces = paths_of("fit", *values, "trace");
-  const auto out = path_of("fit", *values, "out");
-  const TraceFit fit = fit_files(traces, *values);
+  const auto call = parse(fit_command, words, syntax);
+  if (!call) return 0;
+  const auto traces = call->paths("trace");
+  const auto out = call->path("out");
+  const TraceFit fit = fit_files(traces, *call);
   const FitAgreement agreement = agreement_of(fit);
   const std::filesystem::path place =
       out.empty() ? "out/fit-" + traces.front().stem().string() : out.string();
   const auto sample = std::filesystem::absolute(place / "sample.csv");
-  const bool overwrite = values->count("force") != 0;
+  const bool overwrite = call->has("force");
   if (overwrite || !holds(place, fit, agreement, sample)) {
     note_if_mixed(place);
     write(fit, agreement, sample, place, overwrite);
@@ -155,7 +144,7 @@ static int fit(const Words& words) {
   std::cout << fit_report(fit, agreement, sample) << "results: " << printable((place / "").string())
             << '\n'
             << std::flush;
-  return values->count("plot") != 0 ? plot_folders({place}) : 0;
+  return call->has("plot") ? plot_folders({place}) : 0;
 }
 
 extern const Command fit_command{

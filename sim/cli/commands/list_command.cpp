@@ -345,10 +345,10 @@ static int list(const Words& words) {
   Syntax syntax{
       .positional = "name",
       .more = "\nWHAT: " + wrapped(listed(catalogs) + ", or the name of one of these", 6, 6)};
-  const auto values = parse(list_command, words, syntax);
-  if (!values) return 0;
-  const Words names = words_of(*values, "name");
-  if (names.size() > 1) throw UsageError("list: takes at most one name");
+  const auto call = parse(list_command, words, syntax);
+  if (!call) return 0;
+  const Words names = call->words("name");
+  if (names.size() > 1) call->refuse("takes at most one name");
   const std::string what = names.empty() ? "" : names.front();
   const FieldPages keys = scenario_keys();
   if (what.empty()) {

@@ -31,16 +31,15 @@ bool allows(const DrawingOption& option, const std::string& word) {
 }
 
 /// The words of the drawing's options, as plot.py takes them.
-Words drawing_words(const Values& values) {
+Words drawing_words(const Arguments& call) {
   Words words;
   for (const auto& option : drawing_options) {
     const std::string flag = "--" + std::string(option.name);
-    const Words given = words_of(values, option.name);
-    if (given.size() > 1 && !option.repeatable)
-      throw UsageError("plot: " + flag + " is given twice");
+    const Words given = call.words(option.name);
+    if (given.size() > 1 && !option.repeatable) call.refuse(flag + " is given twice");
     for (const auto& word : given) {
       if (!allows(option, word))
-        throw UsageError("plot: " + flag + " takes " + option.allowed + ", got \"" + word + "\"");
+        call.refuse(flag + " takes " + option.allowed + ", got \"" + word + "\"");
       words.push_back(flag + "=" + word);
     }
   }
@@ -77,9 +76,9 @@ static int plot(const Words& words) {
   for (const auto& option : drawing_options)
     syntax.options.add_options()(
         option.name, po::value<Words>()->composing()->value_name(option.allowed), option.meaning);
-  const auto values = parse(plot_command, words, syntax);
-  if (!values) return 0;
-  return plot_folders(paths_of("plot", *values, "folder"), drawing_words(*values));
+  const auto call = parse(plot_command, words, syntax);
+  if (!call) return 0;
+  return plot_folders(call->paths("folder"), drawing_words(*call));
 }
 
 extern const Command plot_command{

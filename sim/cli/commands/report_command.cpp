@@ -27,21 +27,21 @@ static int report(const Words& words) {
       ("plot",
        "write its figures too, as PNG, SVG and PDF, as wide as a column of a paper and as "
        "a page, into a folder of the page's name and -figures");
-  const auto values = parse(report_command, words, syntax);
-  if (!values) return 0;
-  Words call;
-  const auto out = path_of("report", *values, "out");
-  if (!out.empty()) call.push_back("--out=" + out.string());
-  if (values->count("plot") != 0) call.emplace_back("--plot");
-  call.emplace_back("--");  // folders follow, whatever they begin with
-  const auto folders = paths_of("report", *values, "folder");
+  const auto call = parse(report_command, words, syntax);
+  if (!call) return 0;
+  Words asked;
+  const auto out = call->path("out");
+  if (!out.empty()) asked.push_back("--out=" + out.string());
+  if (call->has("plot")) asked.emplace_back("--plot");
+  asked.emplace_back("--");  // folders follow, whatever they begin with
+  const auto folders = call->paths("folder");
   const FilesLock lock(folders);
   for (const auto& folder : folders) {
     check_folder(folder);
-    if (note_if_mixed(folder)) call.insert(call.begin(), "--changed=" + folder.string());
-    call.push_back(folder.string());
+    if (note_if_mixed(folder)) asked.insert(asked.begin(), "--changed=" + folder.string());
+    asked.push_back(folder.string());
   }
-  return run_python("report/report.py", std::move(call));
+  return run_python("report/report.py", std::move(asked));
 }
 
 extern const Command report_command{

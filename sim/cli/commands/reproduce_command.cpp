@@ -420,16 +420,15 @@ static int reproduce(const Words& words) {
       ("jobs", po::value<int>()->value_name("N"), "threads (default: cores; CUDA runs/64)")       //
       ("force", "run all again, results that are there too")                                      //
       ("quiet", "no progress");
-  const auto values = parse(reproduce_command, words, syntax);
-  if (!values) return 0;
-  return reproduce_papers(
-      {.papers = words_of(*values, "paper"),
-       .changes = changes_of("reproduce", *values),
-       .only = values->count("only") != 0 ? (*values)["only"].as<std::string>() : "",
-       .out = path_of("reproduce", *values, "out"),
-       .jobs = jobs_of("reproduce", *values),
-       .force = values->count("force") != 0,
-       .quiet = values->count("quiet") != 0});
+  const auto call = parse(reproduce_command, words, syntax);
+  if (!call) return 0;
+  return reproduce_papers({.papers = call->words("paper"),
+                           .changes = changes_of(*call),
+                           .only = call->text("only"),
+                           .out = call->path("out"),
+                           .jobs = call->jobs(),
+                           .force = call->has("force"),
+                           .quiet = call->has("quiet")});
 }
 
 extern const Command reproduce_command{

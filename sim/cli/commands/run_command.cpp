@@ -28,7 +28,6 @@
 #include "sim/cli/results/table.h"
 #include "sim/cli/scenario/auto_device.h"
 #include "sim/cli/standard_streams.h"
-#include "sim/cli/usage_error.h"
 #include "sim/message_text.h"
 #include "sim/reading/characters.h"
 
@@ -353,27 +352,27 @@ int run_scenarios(const RunOptions& options) {
   return options.plot ? plot_folders(done) : 0;
 }
 
-static std::optional<Shard> shard_of(const Values& values) {
-  if (values.count("shard") == 0) return {};
-  const auto& text = values["shard"].as<std::string>();
+static std::optional<Shard> shard_of(const Arguments& call) {
+  if (!call.has("shard")) return {};
+  const std::string text = call.text("shard");
   if (const auto shard = Shard::from(text)) return shard;
-  throw UsageError("run: --shard takes I/N with I from 1 to N, such as 3/7, got \"" + text + "\"");
+  call.refuse("--shard takes I/N with I from 1 to N, such as 3/7, got \"" + text + "\"");
 }
 
-static RunFolder::Begin begin_of(const Values& values) {
-  const bool force = values.count("force") != 0, resume = values.count("resume") != 0;
-  if (force && resume) throw UsageError("run: --force begins anew, and --resume goes on; take one");
+static RunFolder::Begin begin_of(const Arguments& call) {
+  const bool force = call.has("force"), resume = call.has("resume");
+  if (force && resume) call.refuse("--force begins anew, and --resume goes on; take one");
   if (force) return RunFolder::Begin::anew;
   return resume ? RunFolder::Begin::go_on : RunFolder::Begin::new_or_go_on;
 }
 
-static Progress::Style progress_of(const Values& values) {
-  if (values.count("progress") == 0)
-    return values.count("quiet") != 0 ? Progress::Style::none : Progress::Style::text;
-  const auto& style = values["progress"].as<std::string>();
+static Progress::Style progress_of(const Arguments& call) {
+  if (!call.has("progress"))
+    return call.has("quiet") ? Progress::Style::none : Progress::Style::text;
+  const std::string style = call.text("progress");
   if (style == "text") return Progress::Style::text;
   if (style == "json") return Progress::Style::json;
-  throw UsageError("run: --progress takes text or json, got \"" + style + "\"");
+  call.refuse("--progress takes text or json, got \"" + style + "\"");
 }
 
 static int run(const Words& words) {
@@ -396,27 +395,27 @@ static int run(const Words& words) {
        "on stderr, with --quiet too: a line for people (default), or a line of JSON every "
        "second")  //
       ("quiet", "no progress, no table, no answer");
-  const auto values = parse(run_command, words, syntax);
-  if (!values) return 0;
-  const RunOptions options{.files = paths_of("run", *values, "file"),
-                           .changes = changes_of("run", *values),
-                           .out = path_of("run", *values, "out"),
-                           .jobs = jobs_of("run", *values),
-                           .shard = shard_of(*values),
-                           .begin = begin_of(*values),
-                           .compression = compression_of("run", *values),
-                           .plot = values->count("plot") != 0,
-                           .quiet = values->count("quiet") != 0,
-                           .progress = progress_of(*values)};
+  const auto call = parse(run_command, words, syntax);
+  if (!call) return 0;
+  const RunOptions options{.files = call->paths("file"),
+                           .changes = changes_of(*call),
+                           .out = call->path("out"),
+                           .jobs = call->jobs(),
+                           .shard = shard_of(*call),
+                           .begin = begin_of(*call),
+                           .compression = compression_of(*call),
+                           .plot = call->has("plot"),
+                           .quiet = call->has("quiet"),
+                           .progress = progress_of(*call)};
   if (options.shard && options.plot)
-    throw UsageError(
-        "run: --plot draws all runs, and --shard makes a part; gradrace collect, then "
+    call->refuse(
+        "--plot draws all runs, and --shard makes a part; gradrace collect, then "
         "gradrace plot");
-  if (options.shard && values->count("compress") != 0)
-    throw UsageError(
-        "run: --compress is of the files of results, and --shard writes none; it goes to gradrace "
+  if (options.shard && call->has("compress"))
+    call->refuse(
+        "--compress is of the files of results, and --shard writes none; it goes to gradrace "
         "collect");
-  return values->count("dry-run") != 0 ? dry_run(options) : run_scenarios(options);
+  return call->has("dry-run") ? dry_run(options) : run_scenarios(options);
 }
 
 extern const Command run_command{

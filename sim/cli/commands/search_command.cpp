@@ -204,25 +204,23 @@ static int search(const Words& words) {
       ("force", "run all again, results that are there too")                                 //
       ("quiet", "no progress, no table");
   add_change_options(syntax);
-  const auto values = parse(search_command, words, syntax);
-  if (!values) return 0;
+  const auto call = parse(search_command, words, syntax);
+  if (!call) return 0;
   SearchOptions options;
-  const auto files = paths_of("search", *values, "file");
-  if (files.size() != 1) throw UsageError("search: takes one scenario file");
-  options.file = files.front();
-  options.changes = changes_of("search", *values);
-  if (values->count("beta") != 0) options.beta = fraction_of("search", *values, "beta");
-  options.settings = count_of("search", *values, "settings", options.settings);
-  options.runs = count_of("search", *values, "runs", options.runs);
-  options.first_runs = count_of("search", *values, "first-runs", options.first_runs);
-  if (values->count("target") != 0) options.target = fraction_of("search", *values, "target");
-  if (options.target && values->count("first-runs") != 0)
-    throw UsageError("search: --first-runs find the target, and --target gives it; take one");
-  options.accuracies = path_of("search", *values, "accuracies");
-  options.out = path_of("search", *values, "out");
-  options.jobs = jobs_of("search", *values);
-  options.force = values->count("force") != 0;
-  options.quiet = values->count("quiet") != 0;
+  options.file = call->scenario_file();
+  options.changes = changes_of(*call);
+  if (call->has("beta")) options.beta = call->fraction("beta");
+  options.settings = call->count("settings", options.settings);
+  options.runs = call->count("runs", options.runs);
+  options.first_runs = call->count("first-runs", options.first_runs);
+  if (call->has("target")) options.target = call->fraction("target");
+  if (options.target && call->has("first-runs"))
+    call->refuse("--first-runs find the target, and --target gives it; take one");
+  options.accuracies = call->path("accuracies");
+  options.out = call->path("out");
+  options.jobs = call->jobs();
+  options.force = call->has("force");
+  options.quiet = call->has("quiet");
   return search_switch_point(options);
 }
 

@@ -5,14 +5,13 @@
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/results/theory_files.h"
 #include "sim/cli/results/theory_text.h"
-#include "sim/cli/usage_error.h"
 
 namespace gradrace {
 
-static bool wants_table(const Values& values) {
-  const bool table = values.count("table") != 0, csv = values.count("csv") != 0;
-  if (table && (csv || values.count("curves") != 0))
-    throw UsageError("theory: --table is no CSV, as --csv and --curves are; take one");
+static bool wants_table(const Arguments& call) {
+  const bool table = call.has("table"), csv = call.has("csv");
+  if (table && (csv || call.has("curves")))
+    call.refuse("--table is no CSV, as --csv and --curves are; take one");
   return table || (!csv && ::isatty(STDOUT_FILENO) != 0);
 }
 
@@ -24,13 +23,12 @@ static int theory(const Words& words) {
       ("table", "as a table for people, also into a pipe or a file")  //
       ("curves",
        "the loss over simulated time in place of the table, where it is known (quadratic); CSV");
-  const auto values = parse(theory_command, words, syntax);
-  if (!values) return 0;
-  const auto files = paths_of("theory", *values, "file");
-  if (files.size() != 1) throw UsageError("theory: takes one scenario file");
-  const bool as_table = wants_table(*values);
-  const Scenario scenario = read_scenario(files.front(), changes_of("theory", *values));
-  if (values->count("curves") != 0) {
+  const auto call = parse(theory_command, words, syntax);
+  if (!call) return 0;
+  const auto file = call->scenario_file();
+  const bool as_table = wants_table(*call);
+  const Scenario scenario = read_scenario(file, changes_of(*call));
+  if (call->has("curves")) {
     const auto curve = error_curve_rows(scenario, theories_of(scenario));
     std::cout << theory_csv.text(curve);
     if (curve.empty()) {

@@ -117,9 +117,9 @@ bool only_files_lack(const ScenarioError& error) {
 static int validate(const Words& words) {
   Syntax syntax{.positional = "file"};
   add_scenario_options(syntax);
-  const auto values = parse(validate_command, words, syntax);
-  if (!values) return 0;
-  ScenarioChanges changes = changes_of("validate", *values);
+  const auto call = parse(validate_command, words, syntax);
+  if (!call) return 0;
+  ScenarioChanges changes = changes_of(*call);
   changes.data_may_lack = true;
   std::vector<Problem> problems;
   std::set<std::string> told;
@@ -127,7 +127,7 @@ static int validate(const Words& words) {
     for (const Problem& problem : more)
       if (told.insert(problem.text()).second) problems.push_back(problem);
   };
-  for (const auto& file : paths_of("validate", *values, "file")) {
+  for (const auto& file : call->paths("file")) {
     try {
       add(problems_of(file, changes));
     } catch (const ScenarioError& error) {
