@@ -89,7 +89,7 @@ class DPsgd final : public PeerProtocol {
 
   void hold(std::vector<ValueId>& live) const override {
     for (std::uint32_t learner = 0; learner < learners_.size(); ++learner) {
-      for (const std::uint32_t other : lists_.hears(learner)) {
+      for (const std::uint32_t other : lists_.hears(learner).all()) {
         for (std::uint64_t step = learners_[learner].mixed; step < learners_[other].shown; ++step)
           live.push_back(shown_[slot(other, step)]);
       }
@@ -197,7 +197,7 @@ class DPsgd final : public PeerProtocol {
   /// One more value of that step is there for the learner.
   void tell(Peers& peers, std::uint32_t learner, std::uint64_t step) {
     std::uint32_t& there = there_[slot(learner, step)];
-    const Others hears = lists_.hears(learner), heard_by = lists_.heard_by(learner);
+    const auto hears = lists_.hears(learner).all(), heard_by = lists_.heard_by(learner).all();
     if (++there <= hears.size()) return;
     there = 0;
     heard_.assign(hears.begin(), hears.end());

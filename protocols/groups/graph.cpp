@@ -1,7 +1,6 @@
 #include "protocols/groups/graph.h"
 
 #include <algorithm>
-#include <bit>
 #include <numbers>
 
 #include "sim/check.h"
@@ -67,8 +66,8 @@ std::vector<std::uint32_t> Graph::list(std::uint32_t learner, bool backwards) co
   if (kind_ != "complete") {
     find(learner, backwards, others);
   } else {
-    const Others all = Others::all_but(learner, learners_);
-    others.assign(all.begin(), all.end());
+    for (const std::uint32_t other : Others::all_but(learner, learners_).all())
+      others.push_back(other);
   }
   return others;
 }

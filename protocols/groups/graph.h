@@ -3,7 +3,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,23 +31,11 @@ class Others {
     return list_ ? list_[place] : place + (place >= missing_ ? 1 : 0);
   }
 
-  struct Iterator {
-    using iterator_category = std::input_iterator_tag;
-    using value_type = std::uint32_t;
-    using difference_type = std::ptrdiff_t;
-    using pointer = const std::uint32_t*;
-    using reference = std::uint32_t;
-
-    const Others* others;
-    std::uint32_t place;
-
-    std::uint32_t operator*() const { return (*others)[place]; }
-    Iterator& operator++() { return ++place, *this; }
-    Iterator operator++(int) { return {others, place++}; }
-    bool operator==(const Iterator& other) const { return place == other.place; }
-  };
-  Iterator begin() const { return {this, 0}; }
-  Iterator end() const { return {this, size_}; }
+  /// All, one after another.
+  auto all() const {
+    return std::views::iota(0u, size_) |
+           std::views::transform([others = *this](std::uint32_t place) { return others[place]; });
+  }
 
  private:
   const std::uint32_t* list_;  // null: all but missing_

@@ -19,7 +19,10 @@ using List = std::vector<std::uint32_t>;
 
 List hears(const Graph& graph, std::uint32_t learner) { return graph.hears(learner); }
 
-List list_of(const Others& others) { return {others.begin(), others.end()}; }
+List list_of(const Others& others) {
+  const auto all = others.all();
+  return {all.begin(), all.end()};
+}
 
 }  // namespace
 
