@@ -1,7 +1,6 @@
 #include "models/model.h"
 
 #include <stdexcept>
-#include <utility>
 
 #include "models/cpu/cpu_device.h"
 #include "models/gpu/cuda/cuda_device.h"

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <vector>
 

@@ -1,6 +1,5 @@
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <memory>
-#include <optional>
-#include <utility>
 
 #include "protocols/phases/peer_switch.h"
 #include "protocols/phases/phase_server.h"

@@ -130,10 +130,6 @@ constexpr const char* cancelled_option =
     "say --censored COLUMN, a column that has 1 for them: else the times are taken for whole ones, "
     "and the law's mean comes out too low";
 
-}  // namespace
-
-namespace {
-
 double median_of(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::ranges::nth_element(values, middle);

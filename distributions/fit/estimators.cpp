@@ -8,7 +8,6 @@
 #include <limits>
 #include <numbers>
 #include <numeric>
-#include <vector>
 
 namespace gradrace {
 namespace {

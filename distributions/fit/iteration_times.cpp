@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
-#include <utility>
 
 #include "distributions/cluster/cluster_runtimes.h"
 #include "distributions/order_statistics.h"

@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 #include <string_view>
-#include <utility>
 
 #include "distributions/fit/readers/event_trace.h"
 #include "distributions/fit/readers/table_trace.h"

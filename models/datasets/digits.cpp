@@ -1,6 +1,5 @@
 #include <filesystem>
 #include <stdexcept>
-#include <string>
 
 #include "models/datasets/shelf.h"
 #include "models/datasets/text_line.h"

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 #include <ranges>
-#include <stdexcept>
 #include <utility>
 
 #include "sim/message_text.h"

@@ -2,7 +2,6 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "models/datasets/labelled_rows.h"
 #include "models/datasets/shelf.h"

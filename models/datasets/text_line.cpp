@@ -7,7 +7,6 @@
 #include <limits>
 #include <stdexcept>
 #include <system_error>
-#include <vector>
 
 #include "sim/message_text.h"
 #include "sim/reading/packed_file.h"

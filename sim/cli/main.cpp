@@ -19,8 +19,8 @@
 #include "sim/cli/standard_streams.h"
 #include "sim/cli/usage_error.h"
 #include "sim/reading/characters.h"
-#include "sim/reading/document.h"
 #include "sim/reading/edit_distance.h"
+#include "sim/reading/problem.h"
 
 namespace gradrace {
 

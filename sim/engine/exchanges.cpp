@@ -1,7 +1,6 @@
 #include "sim/engine/exchanges.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "sim/check.h"
 

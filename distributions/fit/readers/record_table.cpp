@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "distributions/fit/readers/found_table.h"
 #include "sim/hash.h"

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "sim/message_text.h"

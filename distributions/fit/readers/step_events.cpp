@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "distributions/fit/readers/row_choice.h"

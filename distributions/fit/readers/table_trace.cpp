@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <utility>
 
 #include "distributions/fit/readers/column_words.h"
 #include "distributions/fit/readers/file_names.h"

@@ -4,7 +4,6 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 #include <utility>
-#include <vector>
 
 #include "sim/message_text.h"
 

@@ -1,7 +1,6 @@
 #include "models/datasets/partitions/pools.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <string>
 #include <utility>

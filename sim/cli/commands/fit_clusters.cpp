@@ -1,7 +1,6 @@
 #include "sim/cli/commands/fit_clusters.h"
 
 #include <cmath>
-#include <string>
 
 #include "sim/message_text.h"
 

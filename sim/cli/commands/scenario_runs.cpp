@@ -4,7 +4,6 @@
 #include <chrono>
 #include <new>
 #include <optional>
-#include <system_error>
 #include <thread>
 #include <utility>
 

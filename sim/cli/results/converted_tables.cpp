@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
-#include <system_error>
 
 #include "sim/cli/python.h"
 #include "sim/cli/results/pages.h"

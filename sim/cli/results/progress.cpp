@@ -23,10 +23,6 @@ double interval_of(Progress::Style style, bool terminal) {
   return terminal ? 0.2 : 10;
 }
 
-}  // namespace
-
-namespace {
-
 /// A line of the terminal.
 class StepLine {
  public:

@@ -1,8 +1,5 @@
 #include "sim/cli/results/run_tables.h"
 
-#include <algorithm>
-
-#include "sim/cli/results/pages.h"
 #include "sim/cli/results/run_files.h"
 
 namespace gradrace {

@@ -1,6 +1,5 @@
 #include "sim/cli/scenario/sampler.h"
 
-#include <algorithm>
 #include <array>
 #include <string>
 
