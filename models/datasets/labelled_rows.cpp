@@ -5,11 +5,13 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <ranges>
 #include <utility>
 
 #include "models/datasets/feature_columns.h"
 #include "models/datasets/permutation.h"
 #include "models/datasets/text_line.h"
+#include "sim/message_text.h"
 #include "sim/random.h"
 #include "sim/reading/reference.h"
 
@@ -115,10 +117,9 @@ std::vector<float> targets_of(const LabelledRows& rows) {
 template <class Label>
 std::string listed(const std::vector<Label>& classes) {
   constexpr std::size_t most = 5;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(most, classes.size()); ++i)
-    text += (i > 0 ? ", " : "") + shown(classes[i]);
-  return text + (classes.size() > most ? " ..." : "");
+  const auto text = [](const Label& label) { return shown(label); };
+  return joined(classes | std::views::take(most), ", ", text) +
+         (classes.size() > most ? " ..." : "");
 }
 
 bool is_known_without_dot(double /*label*/, const std::vector<double>& /*classes*/) {

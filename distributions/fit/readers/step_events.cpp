@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -181,16 +182,16 @@ class Steps {
       }
     }
     if (kinds.size() < 2) return;
-    std::string text;
-    for (const auto& [kind, events] : kinds) {
+    const auto text_of = [this](const auto& kind) {
+      const auto& events = kind.second;
       double sum = 0;
       for (const auto* event : events) sum += event->duration / second;
-      text += (text.empty() ? "" : "; ") + told(*events.front()->track) + " (" +
-              count_text(events.size(), "event") + ", mean " +
-              short_number(sum / static_cast<double>(events.size()), 3) + " s)";
-    }
+      return told(*events.front()->track) + " (" + count_text(events.size(), "event") + ", mean " +
+             short_number(sum / static_cast<double>(events.size()), 3) + " s)";
+    };
     throw TraceError(
-        "where", file_.file.string() + ": which of these are minibatches?  " + text,
+        "where",
+        file_.file.string() + ": which of these are minibatches?  " + joined(kinds, "; ", text_of),
         "--where thread=NAME or --where process=NAME (* is any text; for all as they are, "
         "process=*), and --step NAME for the events of a name");
   }
@@ -248,10 +249,9 @@ class Steps {
     std::vector<std::pair<std::string, std::size_t>> known(counts.begin(), counts.end());
     std::ranges::stable_sort(known, std::ranges::greater(),
                              [](const auto& one) { return one.second; });
-    std::string allowed;
-    for (std::size_t i = 0; i < std::min(most, known.size()); ++i)
-      allowed +=
-          (i > 0 ? ", " : "") + known[i].first + " (" + std::to_string(known[i].second) + ")";
+    std::string allowed = joined(known | std::views::take(most), ", ", [](const auto& one) {
+      return one.first + " (" + std::to_string(one.second) + ")";
+    });
     if (known.size() > most) allowed += ", and " + std::to_string(known.size() - most) + " more";
     if (!steps.empty())
       allowed += "; or, of " + told(*steps.begin()) + ", --where thread=" + steps_thread;

@@ -103,18 +103,11 @@ std::string families_table(const TraceFit& fit) {
 
 /// A line for each reason.
 std::string left_out_text(const TraceFit& fit) {
-  std::vector<std::pair<std::string, std::string>> reasons;  // why, families
-  for (const auto& [family, why] : fit.fits.left_out) {
-    const auto known = std::ranges::find(reasons, why, &std::pair<std::string, std::string>::first);
-    if (known == reasons.end()) {
-      reasons.emplace_back(why, family);
-    } else {
-      known->second += ", " + family;
-    }
-  }
-  std::string text;
-  for (const auto& [why, families] : reasons) text += "  left out: " + families + ": " + why + "\n";
-  return text;
+  nlohmann::ordered_map<std::string, std::vector<std::string>> families;  // [why]
+  for (const auto& [family, why] : fit.fits.left_out) families[why].push_back(family);
+  return joined(families, "", [](const auto& one) {
+    return "  left out: " + joined(one.second) + ": " + one.first + "\n";
+  });
 }
 
 std::string verdict_text(const TraceFit& fit) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
@@ -198,37 +199,20 @@ void print_sweep() {
   std::cout << '\n';
 }
 
-/// Keys in which something was found, by what is said of them: those of which the same is said
-/// stand together.
-class FoundKeys {
- public:
-  /// "cluster.server"; "graph of d-psgd" of a kind.
-  void add(const std::string& path, const FieldPage& field) {
-    auto same = std::ranges::find(found_, explained(field),
-                                  [](const Found& found) { return explained(*found.field); });
-    if (same == found_.end()) same = found_.insert(same, {{}, &field});
-    same->paths += (same->paths.empty() ? "" : ", ") + path;
-  }
-
-  bool empty() const { return found_.empty(); }
-
-  void print_keys() const {
-    for (const auto& [paths, field] : found_) print_key(paths, *field);
-  }
-  void print_values(std::string_view value) const {
-    for (const auto& [paths, field] : found_) {
-      std::cout << value << ": a value of " << wrapped(paths, value.size() + 14, 4) << "\n  "
-                << wrapped(explained(*field), 2, 2) << '\n';
-    }
-  }
-
- private:
-  struct Found {
-    std::string paths;
-    const FieldPage* field;
-  };
-  std::vector<Found> found_;
+struct Found {
+  const FieldPage* field = nullptr;  // the first
+  std::vector<std::string> paths;    // "cluster.server"; "graph of d-psgd" of a kind
 };
+
+/// Keys in which something was found, [what is said of them]: those of which the same is said stand
+/// together.
+using FoundKeys = nlohmann::ordered_map<std::string, Found>;
+
+void add(FoundKeys& keys, const FieldPage& field, std::string path) {
+  Found& found = keys[explained(field)];
+  if (!found.field) found.field = &field;
+  found.paths.push_back(std::move(path));
+}
 
 /// Keys of a name, if these are wanted, and keys that may have it as their value.
 struct Search {
@@ -241,11 +225,11 @@ struct Search {
     for (const FieldPage& field : fields) {
       const std::string path = before + field.key;
       if (wants_keys && field.key == name) {
-        keys.add(path + behind, field);
+        add(keys, field, path + behind);
         if (!field.catalog.empty()) catalogs.push_back(field.catalog);
       }
       if (field.type == FieldPage::Type::choice && std::ranges::count(field.allowed, name) > 0)
-        of_values.add(path + behind, field);
+        add(of_values, field, path + behind);
       look(field.fields, path + ".", behind);
     }
   }
@@ -269,7 +253,7 @@ bool print_named(const std::vector<CatalogPages>& catalogs, const FieldPages& ke
   const bool of_a_kind = key != keys.end() && key->type == FieldPage::Type::kind;
   const bool is_catalog = std::ranges::count(catalogs, name, &CatalogPages::name) > 0;
   const Search found = search(catalogs, keys, name, key == keys.end() && !is_catalog);
-  found.keys.print_keys();
+  for (const auto& [said, one] : found.keys) print_key(joined(one.paths), *one.field);
   for (const auto& catalog : catalogs) {
     const bool is_meant = name == catalog.name || (of_a_kind && key->catalog == catalog.name) ||
                           std::ranges::count(found.catalogs, catalog.name) > 0 ||
@@ -284,7 +268,10 @@ bool print_named(const std::vector<CatalogPages>& catalogs, const FieldPages& ke
   } else if (key != keys.end() && !of_a_kind) {
     print_key(std::string(name), *key), printed = true;
   }
-  found.of_values.print_values(name);
+  for (const auto& [said, one] : found.of_values) {
+    std::cout << name << ": a value of " << wrapped(joined(one.paths), name.size() + 14, 4)
+              << "\n  " << wrapped(said, 2, 2) << '\n';
+  }
   return printed || !found.keys.empty() || !found.of_values.empty();
 }
 

@@ -4,12 +4,14 @@
 #include <filesystem>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <set>
 #include <stdexcept>
 
 #include "sim/cli/results/manifest.h"
 #include "sim/cli/usage_error.h"
 #include "sim/hash.h"
+#include "sim/message_text.h"
 #include "sim/reading/foreign_json.h"
 #include "sim/reading/json_places.h"
 
@@ -60,12 +62,9 @@ std::string difference_of(const Json& there, const Json& here) {
   std::vector<std::string> differences;
   note_differences(bearing_on_results(there), bearing_on_results(here), "", differences);
   constexpr std::size_t most = 4;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(most, differences.size()); ++i)
-    text += (i > 0 ? ", " : "") + differences[i];
-  return text + (differences.size() > most
-                     ? ", and " + std::to_string(differences.size() - most) + " more"
-                     : "");
+  return joined(differences | std::views::take(most)) +
+         (differences.size() > most ? ", and " + std::to_string(differences.size() - most) + " more"
+                                    : "");
 }
 
 /// What shards of a scenario have in common.

@@ -1,7 +1,8 @@
 #include "sim/cli/results/theory_text.h"
 
 #include <algorithm>
-#include <utility>
+#include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "sim/cli/results/table.h"
 #include "sim/message_text.h"
@@ -52,23 +53,15 @@ constexpr TheoryColumn columns[] = {
 std::string points_text(const std::vector<std::string>& labels, std::size_t all) {
   constexpr std::size_t most = 3;
   if (labels.size() == all) return "";
-  std::string text = " of ";
-  for (std::size_t i = 0; i < std::min(most, labels.size()); ++i)
-    text += (i > 0 ? ", " : "") + labels[i];
-  return labels.size() > most ? text + " and " + std::to_string(labels.size() - most) + " more"
-                              : text;
+  return " of " + joined(labels | std::views::take(most)) +
+         (labels.size() > most ? " and " + std::to_string(labels.size() - most) + " more" : "");
 }
 
 /// Why cells of the column are empty, a line for each reason.
 std::string reasons(const TheoryColumn& column, const std::vector<TheoryRow>& rows) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> found;  // reason, labels of points
-  for (const TheoryRow& row : rows) {
-    if (column.cell(row) != "-") continue;
-    const std::string why = column.why(row);
-    auto same = std::ranges::find(found, why, [](const auto& one) { return one.first; });
-    if (same == found.end()) same = found.insert(same, {why, {}});
-    same->second.push_back(row.at.label.text());
-  }
+  nlohmann::ordered_map<std::string, std::vector<std::string>> found;  // [reason]: labels of points
+  for (const TheoryRow& row : rows)
+    if (column.cell(row) == "-") found[column.why(row)].push_back(row.at.label.text());
   std::string text;
   for (const auto& [why, labels] : found) {
     text +=
