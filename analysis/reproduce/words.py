@@ -1,4 +1,4 @@
-"""The words of a paper's figures, which stand in tables beside its package."""
+"""The words of a paper's page and figures, which stand in tables beside its package."""
 
 from functools import cache
 
@@ -13,6 +13,17 @@ def answers_of(paper):
     """{name of a figure: what came out, in a sentence}, of answers.csv; raises WrongTable."""
     rows = read_table(PAPERS / paper / "answers.csv", ["figure", "answer"])
     return {row["figure"]: row["answer"] for _, row in rows}
+
+
+def caveats_of(paper):
+    """The paragraphs of caveats.csv: what a reader should know; raises WrongTable."""
+    return [row["caveat"] for _, row in read_table(PAPERS / paper / "caveats.csv", ["caveat"])]
+
+
+def checklist_of(paper):
+    """{item: what it is about}, of checklist.csv; raises WrongTable."""
+    rows = read_table(PAPERS / paper / "checklist.csv", ["item", "about"])
+    return {row["item"]: row["about"] for _, row in rows}
 
 
 def read_figures(path):

@@ -61,6 +61,12 @@ bool is_judged(const Stop& stop) {
   });
 }
 
+bool is_limited(const Stop& stop) {
+  return std::ranges::any_of(stop_conditions(), [&](const StopCondition& condition) {
+    return condition.reached && condition.of(stop);
+  });
+}
+
 bool meets(const Evaluation& evaluation, const Stop& stop) {
   return std::ranges::any_of(stop_conditions(), [&](const StopCondition& condition) {
     const auto limit = condition.of(stop);

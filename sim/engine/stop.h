@@ -59,8 +59,9 @@ struct CountedLimit {
 };
 std::vector<CountedLimit> counted_limits(const Stop& stop);
 
-/// Whether one that is judged is set.
+/// Whether one that is judged is set, and whether another is.
 bool is_judged(const Stop& stop);
+bool is_limited(const Stop& stop);
 /// Whether the evaluation meets one of those.
 bool meets(const Evaluation& evaluation, const Stop& stop);
 /// Share of the run that is done by the nearest of the others, 0 to 1.

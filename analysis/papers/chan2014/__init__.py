@@ -4,8 +4,7 @@ of what decides how stale gradients are and how much staleness a rate bears."""
 from papers.chan2014.penalty import delayed, fresh, penalty, similar
 from papers.chan2014.stable import stable
 from papers.chan2014.stale import stale
-from papers.page import caveats_of, checklist_of
-from reproduce.words import answers_of
+from reproduce.words import answers_of, caveats_of, checklist_of
 
 TITLE = "An exponential penalty for stale gradients (Chan, Lane, Interspeech 2014)"
 LINK = "https://www.isca-archive.org/interspeech_2014/chan14_interspeech.html"

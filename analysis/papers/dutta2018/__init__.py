@@ -13,8 +13,7 @@ from papers.dutta2018.fig11_12 import fig11, fig12
 from papers.dutta2018.fig14 import fig14
 from papers.dutta2018.floors import floors
 from papers.dutta2018.updates_of_eight import updates_of_eight
-from papers.page import caveats_of, checklist_of
-from reproduce.words import answers_of
+from reproduce.words import answers_of, caveats_of, checklist_of
 
 TITLE = "Slow and Stale Gradients Can Win the Race (Dutta et al., AISTATS 2018)"
 LINK = "https://arxiv.org/abs/1803.01113"

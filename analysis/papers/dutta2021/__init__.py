@@ -6,8 +6,7 @@ from papers.dutta2021.races import cifar10_cnn, grey_cifar10, mnist, quadratic
 from papers.dutta2021.rates import mnist_rates
 from papers.dutta2021.recursion import batch_sync, k_sync
 from papers.dutta2021.rule import choices
-from papers.page import caveats_of, checklist_of
-from reproduce.words import answers_of
+from reproduce.words import answers_of, caveats_of, checklist_of
 
 TITLE = "Slow and Stale Gradients Can Win the Race: AdaSync (Dutta, Wang, Joshi, JSAIT 2021)"
 LINK = "https://arxiv.org/abs/2003.10579"

@@ -5,8 +5,7 @@ from papers.ho2013.best_bound import best_bound
 from papers.ho2013.clocks import clocks, slow_learner
 from papers.ho2013.ends import ends
 from papers.ho2013.reads import reads, reads_beside_a_slow_learner
-from papers.page import caveats_of, checklist_of
-from reproduce.words import answers_of
+from reproduce.words import answers_of, caveats_of, checklist_of
 
 TITLE = "Stale Synchronous Parallel parameter server (Ho et al., NIPS 2013)"
 LINK = (

@@ -15,8 +15,7 @@ from papers.li2021.stragglers import latency, savings
 from papers.li2021.throughput import throughput, time_line, variation
 from papers.li2021.time_to_accuracy import time_to_accuracy
 from papers.li2021.times import times
-from papers.page import caveats_of, checklist_of
-from reproduce.words import answers_of
+from reproduce.words import answers_of, caveats_of, checklist_of
 
 TITLE = "Sync-Switch: when to go from BSP to ASP (Li, Mangoubi, Xu, Guo, ICDCS 2021)"
 LINK = "https://arxiv.org/abs/2104.08364"

@@ -7,8 +7,7 @@ from papers.luo2019.communicators import communicators
 from papers.luo2019.iterations import iterations
 from papers.luo2019.losses import cifar10, losses, resnet
 from papers.luo2019.throughput import throughput
-from papers.page import caveats_of, checklist_of
-from reproduce.words import answers_of
+from reproduce.words import answers_of, caveats_of, checklist_of
 
 TITLE = "Heterogeneity-Aware Asynchronous Decentralized Training (Luo et al., 2019): Ripples"
 LINK = "https://arxiv.org/abs/1909.08029"

@@ -1,7 +1,6 @@
 """Figures and claims of "Revisiting Distributed Synchronous SGD" (Pan, Chen, Monga, Bengio,
 Jozefowicz, arXiv 1702.05800, 2017; the same as Chen et al., arXiv 1604.00981)."""
 
-from papers.page import caveats_of, checklist_of
 from papers.pan2017.backups_of_50 import backups_of_50
 from papers.pan2017.cnn import fig2_cnn, fig5_cnn, fig7_cnn, fig8_cnn
 from papers.pan2017.fig2 import fig2, fig2_quadratic, ramp
@@ -14,7 +13,7 @@ from papers.pan2017.fig8 import fig8
 from papers.pan2017.fig8_mnist import fig8_mnist
 from papers.pan2017.table1 import table1
 from papers.pan2017.updates import independent_of_b, updates
-from reproduce.words import answers_of
+from reproduce.words import answers_of, caveats_of, checklist_of
 
 TITLE = "Revisiting Distributed Synchronous SGD (Pan et al., 2017)"
 LINK = "https://arxiv.org/abs/1702.05800"

@@ -1,7 +1,6 @@
 """Figures and claims of "Staleness-aware Async-SGD for Distributed Deep Learning" (Zhang, Gupta,
 Lian, Liu, IJCAI 2016), and orderings of its companion (Gupta, Zhang, Wang, ICDM 2016)."""
 
-from papers.page import caveats_of, checklist_of
 from papers.zhang2016.averages import averages, updates
 from papers.zhang2016.epochs import epochs
 from papers.zhang2016.fig1 import fig1, fig1_in_step
@@ -13,7 +12,7 @@ from papers.zhang2016.jitter import jitter
 from papers.zhang2016.overlap import overlap
 from papers.zhang2016.trade_off import trade_off
 from papers.zhang2016.trade_off_rates import trade_off_rates
-from reproduce.words import answers_of
+from reproduce.words import answers_of, caveats_of, checklist_of
 
 TITLE = "Staleness-aware Async-SGD for Distributed Deep Learning (Zhang et al., IJCAI 2016)"
 LINK = "https://arxiv.org/abs/1511.05950"

@@ -1,7 +1,6 @@
 """Figures and claims of "DaSGD: Squeezing SGD Parallelization Performance in Distributed Training
 Using Delayed Averaging" (Zhou et al., arXiv 2006.00441), and of Local SGD."""
 
-from papers.page import caveats_of, checklist_of
 from papers.zhou2020.accuracy import mnist, resnet
 from papers.zhou2020.local import drift, floor, speedup, waiting
 from papers.zhou2020.merge import effective_steps, merge
@@ -9,7 +8,7 @@ from papers.zhou2020.rounds import lateness, rounds
 from papers.zhou2020.scale import scale, scale_with_nodes
 from papers.zhou2020.slope import slope
 from papers.zhou2020.sync import one_step, quadratic
-from reproduce.words import answers_of
+from reproduce.words import answers_of, caveats_of, checklist_of
 
 TITLE = "DaSGD: Local SGD with delayed averaging (Zhou et al., 2020)"
 LINK = "https://arxiv.org/abs/2006.00441"

@@ -89,10 +89,6 @@ double progress_of(const Run& run) {
   return std::max(run.progress(), stop.time || stop.epochs ? 0 : std::min(nearly, applied));
 }
 
-bool is_foreseen(const Stop& stop) {
-  return stop.time || stop.updates || stop.gradients || stop.epochs;
-}
-
 /// The first part of a run without its numbers.
 struct FirstPart {
   Pace pace;
@@ -136,8 +132,7 @@ FirstPart first_part_of(const Point& point, std::size_t numbers, std::uint32_t r
   CountedReplay replay;
   Run run(race, replica, point.with_model(), recorders.observer(), &recorders.curve(),
           point.with_model() ? segment_limit(race, numbers) : TimingPlane::default_limit);
-  const double to_get_on =
-      is_foreseen(race.stop) ? std::max(patience, seconds_to_get_on) : patience;
+  const double to_get_on = is_limited(race.stop) ? std::max(patience, seconds_to_get_on) : patience;
   double states_at_half = 0;
   drive({&run, 1}, point.with_model() ? &replay : nullptr, [&] {
     const double seconds = seconds_since(begin);

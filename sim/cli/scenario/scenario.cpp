@@ -80,8 +80,7 @@ void visit_stop(Fields& fields, Point& point, bool model_read, bool record_read)
   for (const auto& condition : stop_conditions()) condition.visit(fields, stop);
   const auto everywhere = [](const StopCondition& one) { return one.needs == StopNeeds::nothing; };
   const bool judged = is_judged(stop);
-  const bool limited = std::ranges::any_of(
-      stop_conditions(), [&](const StopCondition& one) { return one.reached && one.of(stop); });
+  const bool limited = is_limited(stop);
   if (fields.good() && !judged && !limited) {
     fields.complain("", "needs at least one limit",
                     stop_keys([](const StopCondition&) { return true; }));
@@ -239,7 +238,8 @@ void check_precision(Fields& fields, const Point& point) {
 }
 
 bool is_time_all(const Stop& stop) {
-  return stop.time && !stop.updates && !stop.gradients && !stop.epochs && !is_judged(stop);
+  const auto is_set = [&](const StopCondition& one) { return one.of(stop).has_value(); };
+  return stop.time && std::ranges::count_if(stop_conditions(), is_set) == 1;
 }
 
 /// Of those that are told by its limits, where each has a number of its own.  Where nothing but
