@@ -26,18 +26,13 @@ namespace gradrace {
 
 namespace {
 
-constexpr const Command* commands[] = {&run_command,       &collect_command, &reproduce_command,
-                                       &search_command,    &fit_command,     &theory_command,
-                                       &validate_command,  &list_command,    &schema_command,
-                                       &signature_command, &plot_command,    &report_command};
-
 const Command& command_of(std::string_view name) {
-  for (const auto* command : commands) {
+  for (const auto* command : all_commands) {
     if (command->name == name) return *command;
   }
   std::string message = "there is no command \"" + std::string(name) + "\"; allowed:";
   std::vector<std::string_view> names;
-  for (const auto* command : commands) {
+  for (const auto* command : all_commands) {
     message += " " + std::string(command->name);
     names.push_back(command->name);
   }
@@ -50,7 +45,7 @@ void print_help() {
   std::cout << "gradrace races protocols of distributed SGD against each other in simulated "
                "wall-clock time.\n\n"
                "usage: gradrace COMMAND [options]; gradrace COMMAND --help says more\n\n";
-  for (const auto* command : commands) {
+  for (const auto* command : all_commands) {
     std::cout << "  " << command->name << std::string(12 - command->name.size(), ' ')
               << command->summary << '\n';
   }

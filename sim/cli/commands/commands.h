@@ -55,4 +55,10 @@ extern const Command run_command, collect_command, reproduce_command, search_com
     theory_command, validate_command, list_command, schema_command, signature_command, plot_command,
     report_command;
 
+/// In the order of the help.
+inline constexpr const Command* all_commands[] = {
+    &run_command,    &collect_command,   &reproduce_command, &search_command,
+    &fit_command,    &theory_command,    &validate_command,  &list_command,
+    &schema_command, &signature_command, &plot_command,      &report_command};
+
 }  // namespace gradrace
