@@ -25,11 +25,9 @@ static NoisyQuadratic noisy(const QuadraticConfig& config) {
 }
 
 std::vector<Plan> Point::plans() const {
-  Plan plan;
+  Plan plan = first_plan;
   if (with_model()) plan.learning_rate = learning_rate;
-  plan.recipe = recipe;
   if (model) plan.recipe.minibatch = model->minibatch();
-  plan.rule = rule;
   if (plan.learning_rate) plan.rule.distance = plan.learning_rate->distance();
   std::vector<Plan> result{plan};
   for (const auto& change : make_protocol()->changes()) {
@@ -41,7 +39,8 @@ std::vector<Plan> Point::plans() const {
     }
     if (change.minibatch) changed.recipe.minibatch = *change.minibatch;
     if (change.momentum || change.from_rest)
-      changed.rule.optimiser = with_momentum(optimiser_of(rule), change.momentum, change.from_rest);
+      changed.rule.optimiser =
+          with_momentum(optimiser_of(first_plan.rule), change.momentum, change.from_rest);
   }
   std::vector<Rule> rules;
   for (const Plan& each : result) rules.push_back(each.rule);
@@ -136,11 +135,11 @@ std::optional<Descent> Point::descent(const Theory& theory) const {
   const bool server = protocol.has_server();
   Descent descent;
   descent.quadratic = noisy(*model->quadratic());
-  const Sgd* const sgd = std::get_if<Sgd>(&optimiser_of(rule));
+  const Sgd* const sgd = std::get_if<Sgd>(&optimiser_of(first_plan.rule));
   const bool linear = sgd && !sgd->rmsprop && (!sgd->nesterov || sgd->momentum == 0);
   if (linear) descent.momentum = sgd->momentum;
-  descent.ema = rule.ema;
-  descent.clip = recipe.clip;
+  descent.ema = first_plan.rule.ema;
+  descent.clip = first_plan.recipe.clip;
   descent.minibatch = model->minibatch();
   descent.learners = cluster.learners;
   descent.theory = theory;

@@ -27,9 +27,8 @@ struct Point {
   std::string device = "auto";
   bool timing_only = false;
   Cluster cluster;
-  ModelProduct model;  // null: there is none
-  Recipe recipe;       // except for the model's minibatch
-  Rule rule;
+  ModelProduct model;         // null: there is none
+  Plan first_plan;            // except for the model's minibatch and the learning rate
   std::string protocol_name;  // "k-async"
   Label label;                // its name among the others: "k-async k=4", "async learners=16"
   MakeProtocol make_protocol;

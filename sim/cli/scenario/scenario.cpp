@@ -27,8 +27,8 @@ void visit_optimiser(Fields& fields, Point& point) {
   OptimiserKeys keys;
   read_kind(fields, "optimiser", optimiser_catalog(), keys, Need::defaulted,
             "what is done with gradients besides averaging");
-  point.rule = {keys.optimiser, keys.ema};
-  point.recipe.clip = keys.clip;
+  point.first_plan.rule = {keys.optimiser, keys.ema};
+  point.first_plan.recipe.clip = keys.clip;
 }
 
 constexpr auto evaluations_beside =
@@ -204,7 +204,7 @@ void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool
                         point.common_law(),
                         budget,
                         point.cluster.peers ? point.cluster.peers->per_node : 0,
-                        !layout_of({&point.rule, 1}, 1, {}).only_w(),
+                        !layout_of({&point.first_plan.rule, 1}, 1, {}).only_w(),
                         point.cluster.runtimes.fastest(point.cluster.learners, samples)};
   read_kind<MakeProtocol, const Setting&>(fields, "protocol", protocol_catalog(),
                                           point.make_protocol, Need::required,
@@ -213,7 +213,8 @@ void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool
   const auto protocol = point.make_protocol();
   for (const Change& change : protocol->changes()) {
     if (!change.momentum && !change.from_rest) continue;
-    if (with_momentum(optimiser_of(point.rule), change.momentum, change.from_rest)) continue;
+    if (with_momentum(optimiser_of(point.first_plan.rule), change.momentum, change.from_rest))
+      continue;
     fields.complain("protocol", "a phase changes momentum or velocity, which the optimiser lacks",
                     "optimiser.kind: sgd");
     break;
