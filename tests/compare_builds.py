@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+LEFT_OUT = {"manifest.json", "runs.store"}  # who made it when, and a form of its own
 csv.field_size_limit(1 << 30)
 
 
@@ -54,8 +55,7 @@ def compare_files(before, after):
 
 
 def compare_folders(before, after):
-    old = {path.name: path for path in before.iterdir() if path.name != "manifest.json"}
-    new = {path.name: path for path in after.iterdir() if path.name != "manifest.json"}
+    old, new = ({path.name: path for path in folder.iterdir() if path.name not in LEFT_OUT} for folder in (before, after))
     differences = [f"{name} is gone" for name in old if name not in new]
     news = [f"new file {name}" for name in new if name not in old]
     for name in sorted(old.keys() & new.keys()):
