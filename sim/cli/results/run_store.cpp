@@ -78,13 +78,16 @@ std::string part_head(std::string_view file, std::uint64_t length) {
 
 bool RunStore::may_be(const std::filesystem::path& file) {
   if (!std::filesystem::is_regular_file(file)) return false;
-  std::string bytes(piece_size, '\0');
   std::ifstream stream(file, std::ios::binary);
-  stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  bytes.resize(static_cast<std::size_t>(stream.gcount()));
-  const std::string_view first = std::string_view(bytes).substr(0, any_magic.size());
+  const auto next = [&](std::size_t count) {
+    std::string bytes(count, '\0');
+    stream.read(bytes.data(), static_cast<std::streamsize>(count));
+    bytes.resize(static_cast<std::size_t>(stream.gcount()));
+    return bytes;
+  };
+  const std::string first = next(any_magic.size());
   return any_magic.starts_with(first) || first.find_first_not_of('\0') == std::string::npos ||
-         bytes.find(any_magic) != std::string::npos;
+         next(piece_size).find(any_magic) != std::string::npos;
 }
 
 RunStore::RunStore(std::filesystem::path file, Use use) : file_(std::move(file)) {
