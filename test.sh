@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Sets the machine up, builds everything and runs every test; arguments go to ctest.  Then, without arguments, the short
-# sanitised_test with address, undefined-behaviour and thread sanitisers.
+# sanitised_test with address and undefined-behaviour sanitisers; with GRADRACE_LONG=1 with the thread sanitiser too, and
+# the benchmarks are built.
 set -euo pipefail
 
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")"
@@ -18,7 +19,12 @@ sanitised() { # sanitised PRESET ARGUMENT...: its test, which has one thread but
   echo "sanitised_test, preset $preset: passed, after $SECONDS s"
 }
 running=
-for preset in debug tsan; do # one is run while the next is built
+presets=debug
+if [[ -n ${GRADRACE_LONG:-} ]]; then
+  presets="debug tsan"
+  cmake --build --preset release --target gradrace_bench --parallel "$(nproc)" >build/bench.log || { tail -n 40 build/bench.log && status=1; }
+fi
+for preset in $presets; do # one is run while the next is built
   cmake --preset "$preset" >"build/$preset.log"
   cmake --build --preset "$preset" --target sanitised_test --parallel "$(nproc)" >>"build/$preset.log" ||
     { tail -n 40 "build/$preset.log" && status=1 && continue; }
