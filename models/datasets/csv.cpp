@@ -4,7 +4,9 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -179,10 +181,50 @@ bool is_word(const std::string& cell) {
   return true;
 }
 
+/// Whether the points of a column may stand between thousands ("1.187" for 1187): each is before
+/// three digits, the last ones, and numbers without one are below 1000.
+class PointsOfThousands {
+ public:
+  void look(const TextLine& line, std::string_view cell) {
+    if (excluded_) return;
+    const std::string_view number = cell.substr(cell.starts_with('-'));
+    const std::string_view whole = number.substr(0, number.find('.'));
+    const bool has_point = whole.size() < number.size();
+    const auto are_digits = [](std::string_view text) {
+      return text.find_first_not_of("0123456789") == text.npos;
+    };
+    excluded_ = whole.empty() || whole.size() > 3 || !are_digits(whole) ||
+                (whole.starts_with('0') && number != "0") ||
+                (has_point && (number.size() != whole.size() + 4 ||
+                               !are_digits(number.substr(whole.size() + 1))));
+    has_none_ = has_none_ || !has_point;
+    if (has_point && first_.empty()) first_ = cell, place_ = line.place();
+  }
+
+  void refuse(const std::string& column) const {
+    if (excluded_ || first_.empty() || !has_none_) return;
+    std::string without = first_;
+    without.erase(without.find('.'), 1);
+    throw std::runtime_error(place_ + ": column \"" + column + "\": \"" + first_ +
+                             "\" may be " + without +
+                             ", as every point of the column is before three digits, and numbers "
+                             "without one are below 1000; points between thousands are to be left "
+                             "out, and whole numbers beside decimals to be written as 7.0");
+  }
+
+ private:
+  bool excluded_ = false, has_none_ = false;
+  std::string first_, place_;  // of those with a point
+};
+
 /// Features of a file, and the words of the columns that have some.
 class Features {
  public:
-  explicit Features(std::size_t columns) : words_(columns) {}
+  explicit Features(std::size_t columns) : words_(columns), points_(columns) {}
+
+  void look(const TextLine& line, std::size_t column, const std::string& cell) {
+    points_[column].look(line, cell);
+  }
 
   float read(const TextLine& line, const Columns& columns, std::size_t column,
              const std::string& cell) {
@@ -192,7 +234,8 @@ class Features {
       return number_of(line, columns, column, cell);
     if (number || !is_word(cell))
       defect(line, columns.names[column],
-             "expected a word, as in the rows before, found \"" + cell.substr(0, 40) + "\"");
+             "expected a word, as in the rows before, found \"" + cell.substr(0, 40) + "\"" +
+                 (number && rows_ == 1 ? "; a row of units below the names is to be left out" : ""));
     const auto known = words.try_emplace(cell, words.size()).first;
     if (words.size() > most_words)
       defect(line, columns.names[column],
@@ -206,6 +249,8 @@ class Features {
 
   /// What is left to do when all rows are read: the words are numbered in their order.
   void finish(const Columns& columns, LabelledRows& rows) const {
+    for (std::size_t column = 0; column < words_.size(); ++column)
+      points_[column].refuse(columns.names[column]);
     std::size_t feature = 0;
     for (std::size_t column = 0; column < words_.size(); ++column) {
       if (column == columns.label) continue;
@@ -247,11 +292,13 @@ class Features {
   std::size_t rows_ = 0;
   std::vector<std::map<std::string, std::size_t>> words_;  // [column]: word, its number; or empty
   std::map<std::string, std::string> too_small_;           // [name of the column]: the first place
+  std::vector<PointsOfThousands> points_;                  // [column]
 };
 
 void read_row(TextLine& line, const Columns& columns, Features& features, LabelledRows& rows) {
   for (std::size_t column = 0; column < columns.names.size(); ++column) {
     const std::string cell = read_cell(line, columns, column);
+    if (column != columns.label || columns.of_targets) features.look(line, column, cell);
     if (column != columns.label) {
       rows.x.push_back(features.read(line, columns, column, cell));
     } else if (columns.of_targets) {

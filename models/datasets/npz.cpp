@@ -6,10 +6,12 @@
 #include <ranges>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/datasets/arrays.h"
 #include "models/datasets/shelf.h"
+#include "models/datasets/text_line.h"
 #include "models/datasets/zip_file.h"
 
 namespace gradrace {
@@ -121,7 +123,10 @@ std::vector<std::size_t> places_of(const ImageShape& image) {
   return places;
 }
 
-void put_features(const fs::path& file, const Array& x, Rows& rows) {
+/// The first number that single precision takes for 0 is noted.
+void put_features(const fs::path& file, const Array& x, Rows& rows,
+                  std::vector<std::string>& notes) {
+  bool has_lost = false;
   const std::vector<std::size_t> places = places_of(image_of(x.shape));
   for (std::size_t row = 0; row < rows.count; ++row)
     for (const std::size_t place : places) {
@@ -130,6 +135,9 @@ void put_features(const fs::path& file, const Array& x, Rows& rows) {
         rows.bytes.push_back(static_cast<std::uint8_t>(number));
       } else if (std::isfinite(static_cast<float>(number))) {
         rows.floats.push_back(static_cast<float>(number));
+        if (rows.floats.back() == 0 && number != 0 && !std::exchange(has_lost, true))
+          notes.push_back(file.string() + ": " + x.name + "[" + std::to_string(row) + "]: " +
+                          std::string(too_small_for_single_precision));
       } else {
         defect(file, x.name + "[" + std::to_string(row) +
                          "] has a number that is not finite in "
@@ -138,7 +146,8 @@ void put_features(const fs::path& file, const Array& x, Rows& rows) {
     }
 }
 
-Rows read_rows(const fs::path& file, const Array& x, const Array& y) {
+Rows read_rows(const fs::path& file, const Array& x, const Array& y,
+               std::vector<std::string>& notes) {
   if (x.shape.size() < 2 || x.shape.size() > 4)
     defect(file, x.name + " has " + std::to_string(x.shape.size()) +
                      " dimensions; allowed are rows of one to three");
@@ -146,7 +155,7 @@ Rows read_rows(const fs::path& file, const Array& x, const Array& y) {
   if (y.numbers() != rows.count)
     defect(file, y.name + " has " + std::to_string(y.numbers()) + " labels for the " +
                      std::to_string(rows.count) + " rows of " + x.name);
-  put_features(file, x, rows);
+  put_features(file, x, rows, notes);
   for (std::size_t row = 0; row < rows.count; ++row)
     rows.classes.push_back(class_of(y.number(row), [&] {
       return file.string() + ": " + y.name + "[" + std::to_string(row) + "]";
@@ -168,8 +177,8 @@ Dataset load(const fs::path& file) {
         x.type != x_test.type)
       defect(file, x_test.name + " has rows of another shape or type than " + x.name);
     Dataset data;
-    data.train = read_rows(file, x, read_array(file, zip, names[1]));
-    data.test = read_rows(file, x_test, read_array(file, zip, names[3]));
+    data.train = read_rows(file, x, read_array(file, zip, names[1]), data.notes);
+    data.test = read_rows(file, x_test, read_array(file, zip, names[3]), data.notes);
     const ImageShape image = image_of(x.shape);
     data.features = image.numbers();
     if (x.shape.size() > 2) data.image = image;

@@ -14,11 +14,11 @@ constexpr Synonym terms[] = {
      "each gradient is an update when it arrives"},
     {"stale synchronous parallel, stale synchronous", "ssp",
      "asynchronous, but nobody is more steps ahead than a bound"},
-    {"drop stragglers, backup workers", "backup", "an update does without the slowest workers"},
+    {"straggler mitigation, straggler, drop stragglers, backup workers", "backup", "an update does without the slowest workers"},
     {"FedBuff", "k-batch-async", "an update is the mean of the next K gradients"},
     {"DDP, FSDP, ZeRO, data parallel, ring all-reduce, Horovod", "all-reduce",
      "workers average their gradients with each other, without a server"},
-    {"FedAvg, DiLoCo, local steps, periodic averaging", "local-sgd",
+    {"FedAvg, federated averaging, DiLoCo, local steps, periodic averaging", "local-sgd",
      "workers step alone and average their models now and then"},
     {"gossip, decentralized SGD", "d-psgd", "workers average with their neighbours in a graph"},
     {"post-local SGD", "switch", "one protocol after another"},
@@ -44,7 +44,7 @@ constexpr Synonym terms[] = {
 std::string folded(std::string_view words) {
   std::string result;
   for (const char c : words) {
-    if (c == '-' || c == '_' || c == ' ') continue;
+    if (c == '-' || c == '_' || c == ' ' || c == '!') continue;
     result += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   }
   return result;

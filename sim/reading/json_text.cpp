@@ -146,6 +146,8 @@ class Builder {
       what = "JSON has no comments";
     else if (error.id == 406)
       what = std::string(found) + " is too large for a number";
+    else if (after_ == After::nothing && !found.empty())
+      what += "; JSON begins with {";
     return refuse(wrong, what);
   }
 

@@ -308,7 +308,8 @@ bool print_by_synonym(const std::vector<CatalogPages>& catalogs, const FieldPage
   if (!term) return false;
   print_synonym(*term);
   std::cout << '\n';
-  return print_named(catalogs, keys, term->here);
+  print_named(catalogs, keys, term->here);
+  return true;
 }
 
 [[noreturn]] void refuse(const std::vector<CatalogPages>& catalogs, const FieldPages& keys,

@@ -97,8 +97,8 @@ void MemoryCheck::check(const std::vector<MemoryPart>& parts) const {
   const MemoryPart& largest = *std::ranges::max_element(parts, {}, &MemoryPart::bytes);
   throw ScenarioError({Document::problem_in(
       scenario_.file, largest.key,
-      "does not fit into memory: " + largest.what + " take " + gigabytes(largest.bytes) +
-          ", all at least " + gigabytes(bytes) + ", and the limit is " + gigabytes(limit_.bytes) +
+      "does not fit into memory: " + largest.what + " take at least " + gigabytes(largest.bytes) +
+          ", all together " + gigabytes(bytes) + ", and the limit is " + gigabytes(limit_.bytes) +
           " (" + limit_.source + ")")});
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "models/datasets/shelf.h"
 #include "tests/support/model_checks.h"
@@ -53,6 +54,18 @@ static const std::string of_names =
     ":3: column \"y\": a label is the name of its column: is the first line a row of data?  " +
     without_names;
 
+TEST_CASE("csv: points are before decimals where some column's numbers cannot be thousands") {
+  const TemporaryFolder folder;
+  for (const char* const numbers : {"1.187\n2.216\n", "1.187\n0.912\n3\n", "1.187\n912.5\n3\n",
+                                    "1.187\n1912\n", "1.187\n1e3\n3\n", "1.187\n+3\n"}) {
+    CAPTURE(numbers);
+    std::string text = "y;x\n", number;
+    for (std::istringstream lines(numbers); lines >> number;) text += "1;" + number + "\n0;1.187\n";
+    folder.write("a.csv", text);
+    CHECK(load(folder, R"("test_rows": 1, "label": "y")")->features == 1);
+  }
+}
+
 TEST_CASE("csv: every defect is said with file and line") {
   const std::pair<std::string, std::string> cases[] = {
       {"", ": has no rows"},
@@ -71,7 +84,12 @@ TEST_CASE("csv: every defect is said with file and line") {
       {"x,y\n1,1\n,2\n", R"(:3: column "x": expected a finite number, found an empty cell)"},
       {"x,y\n1,1\nblue,1\n", R"(:3: column "x": expected a finite number, found "blue")"},
       {"x,y\nblue,1\n1,1\n",
-       R"(:3: column "x": expected a word, as in the rows before, found "1")"},
+       R"(:3: column "x": expected a word, as in the rows before, found "1"; a row of units below )"
+       "the names is to be left out"},
+      {"x;y\n912;1\n-1.187;1\n216;0\n",
+       R"(:3: column "x": "-1.187" may be -1187, as every point of the column is before three )"
+       "digits, and numbers without one are below 1000; points between thousands are to be left "
+       "out, and whole numbers beside decimals to be written as 7.0"},
       {"x,y\nblue,1\nNA,1\n",
        R"(:3: column "x": expected a word, as in the rows before, found "NA")"},
       {"x,y\n\"1,000\",1\n", R"(:2: column "x": expected a finite number, found "1,000")"},

@@ -499,7 +499,7 @@ class Output(ProgramTest):
         big = changed(SMALL, sweep=None, model=quadratic, targets=None, protocol={"kind": "local-sgd", "tau": 3})
         path = self.write(changed(big, cluster={**SMALL["cluster"], "learners": 10000}))
         _, told = self.call("run", path, "--out", "out", "--jobs", "1", status=2)
-        self.assertRegex(told, r"error: cluster.learners: does not fit into memory: the values of 10000 learners take 4e\+04 GB, .* and the limit is ")
+        self.assertRegex(told, r"error: cluster.learners: does not fit into memory: the values of 10000 learners take at least 4e\+04 GB, .* and the limit is ")
         self.assertFalse((self.folder / "out").exists())
 
     def test_a_deadlocked_run_is_a_result(self):

@@ -193,6 +193,7 @@ TEST_CASE("document: a syntax error tells where it is, what was expected and wha
       {"{a: 1}", "1:2: error: expected a key in double quotes or '}', got 'a'"},
       {"{'a': 1}", "1:2: error: expected a key in double quotes or '}', got ''a''"},
       {"{\"a\" 1}", "1:6: error: expected ':' after the key, got '1'"},
+      {"a: 1", "1:1: error: expected a value, got 'a'; JSON begins with {"},
       {"{\"a\": }", "1:7: error: expected a value, got '}'"},
       {"{\"a\":: 1}", "1:6: error: expected a value, got ':'"},
       {"{\"a\": 1\n \"b\": 2}", "2:2: error: expected ',' or '}', got \"b\""},
