@@ -18,7 +18,7 @@ from plots.staleness import draw_staleness
 from plots.sweep import has_finals, has_values, keys_of, main_value
 from plots.timeline import draw_timeline
 from plots.whole import made_folder
-from results import OF_EDITED_FILES, ResultsError, edited, read_folder
+from results import OF_EDITED_FILES, NoResults, ResultsError, edited, read_folder
 
 
 def curve_columns(results):
@@ -46,9 +46,9 @@ def final_figures(results):
 def curve_figures(results, plan, xs):
     """The plots of curves by name, and words on why there are none."""
     columns = curve_columns(results)
-    if results.is_missing("curve"):
-        why = "curve.csv is not there, which the manifest names: curves left out"
-        return final_figures(results), [why]
+    if "curve" in results.missing:
+        why = f"{results.missing['curve']} is not there, which the manifest names"
+        return final_figures(results), [f"{why}: curves left out"]
     if not columns:
         return {}, ["no losses or errors recorded (timing only): error plots left out"]
     if not is_watched(results):
@@ -71,9 +71,8 @@ def run_figures(folder, xs=("time",)):
     """The figures of a run's output folder by name, and what they leave out; xs: what curves are
     drawn against, of AXES."""
     results = read_folder(folder)
-    missing = [name for name in ("curve", "staleness", "trace") if results.is_missing(name)]
     recorded = [results.curve, results.staleness, results.events]
-    if not missing and not any(map(len, recorded)):
+    if not results.missing and not any(map(len, recorded)):
         figures = final_figures(results)
         drawn = "final errors alone are drawn" if figures else "nothing to draw"
         return figures, [f"a summary only (record.details is false): {drawn}"]
@@ -81,12 +80,13 @@ def run_figures(folder, xs=("time",)):
     figures, notes = curve_figures(results, plan, xs)
     if figures:
         notes = plan.notes + notes
-    for name, file, draw in (
-        ("staleness", "staleness.csv", lambda: draw_staleness(results, plan)),
-        ("timeline", "trace.json", lambda: draw_timeline(results, plan.curves, results.heading)),
+    for name, table, draw in (
+        ("staleness", "staleness", lambda: draw_staleness(results, plan)),
+        ("timeline", "trace", lambda: draw_timeline(results, plan.curves, results.heading)),
     ):
-        if file.partition(".")[0] in missing:
-            notes.append(f"{name}: {file} is not there, which the manifest names: plot left out")
+        if table in results.missing:
+            why = f"{results.missing[table]} is not there, which the manifest names"
+            notes.append(f"{name}: {why}: plot left out")
             continue
         figure, told = draw()
         notes += [f"{name}: {note}" for note in told]
@@ -139,7 +139,7 @@ def main():
         except (ResultsError, OSError, *OF_EDITED_FILES) as problem:
             told = edited(folder, problem) if isinstance(problem, OF_EDITED_FILES) else problem
             print(f"plot: {told}", file=sys.stderr)
-            status = 1
+            status = max(status, 2 if isinstance(problem, NoResults) else 1)
             continue
         for note in notes:
             print(f"plot: {folder}: {note}")

@@ -234,7 +234,7 @@ def draw_legend(figure, seen):
 def draw_timeline(folder, curves, title):
     """The figure of curves, each with a number and a name; None where there is no trace or nothing in it;
     and what it leaves out."""
-    traces = read_traces(folder.events)
+    traces = read_traces(folder.events, folder.learners_of)
     traced = [curve for curve in curves if curve.number in traces]
     curves = traced[:MOST_POINTS]
     if not curves:

@@ -116,14 +116,10 @@ def kind_of(event):
     return "gossip" if "hears" in event["args"] else "pair"
 
 
-def read_traces(events):
-    """{point: PointTrace}, of those that computed something."""
+def read_traces(events, learners):
+    """{point: PointTrace}, of those that computed something; learners: how many each point has. Track
+    learner + 1 has what a learner computes and sends, without a server track P + learner + 1 its exchanges."""
     traces = defaultdict(PointTrace)
-    track_names = {
-        (event["pid"], event["tid"]): event["args"]["name"]
-        for event in events
-        if event["name"] == "thread_name"
-    }
     for event in events:
         if event["ph"] != "X":
             continue
@@ -135,11 +131,11 @@ def read_traces(events):
         elif event["cat"] == "transfer":
             trace.transfers[event["tid"] - 1, event["name"]].append((start, length))
         elif event["cat"] == "exchange":
-            learner = int(track_names[event["pid"], event["tid"]].split()[1].rstrip(","))
+            learner = event["tid"] - 1 - learners[event["pid"]]
             number = event["args"]["exchange"]
             new = Exchange(number, kind_of(event), start, length, [])
             trace.exchanged.setdefault(number, new).learners.append(learner)
-        elif event["cat"] == "version" and event["name"] != "w0":  # w3 begins with update 3
+        elif event["cat"] == "version" and event["args"]["version"] > 0:  # 3 begins with update 3
             trace.updates.append(start)
     for trace in traces.values():
         trace.updates.sort()

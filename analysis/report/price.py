@@ -11,7 +11,7 @@ def price_of(folder):
     prices = pd.Series(price, index=list(folder.points), dtype=float)
     if "cluster.price" in folder.swept:
         prices = folder.numbers("cluster.price")
-    return (prices * folder.runs.groupby("point")["learners"].first()).dropna()
+    return (prices * folder.learners_of).dropna()
 
 
 def cost(case, time):
@@ -22,7 +22,7 @@ def cost(case, time):
     return replace(
         time,
         key="cost",
-        name=time.name.replace("time to", "cost to", 1),
+        name=f"cost to {time.target}",
         values=time.values * prices,
         at_least=time.at_least * prices,
         resolution=time.resolution * float(prices.max()),

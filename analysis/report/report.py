@@ -14,7 +14,7 @@ from plots.whole import made_folder
 from plots import style
 from report import search
 from report.page import TEMPLATES, Page
-from results import OF_EDITED_FILES, ResultsError, edited, read_folder
+from results import OF_EDITED_FILES, NoResults, ResultsError, edited, read_folder
 
 NAME = "report.html"
 MANY = 3000  # points, which take some 10 s
@@ -89,7 +89,7 @@ def main():
         if getattr(problem, "errno", None) and not problem.filename:
             raise  # of stdout
         print(f"report: {problem}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(problem, NoResults) else 1
     except OF_EDITED_FILES as problem:
         print(f"report: {edited(' '.join(map(str, words.folders)), problem)}", file=sys.stderr)
         return 1

@@ -20,7 +20,7 @@ class ResultsError(Exception):
 
 
 class NoResults(ResultsError, FileNotFoundError):
-    """It is no output folder."""
+    """It is no output folder, or not one of files that are read."""
 
 
 # What goes wrong where a file, or a value in it, is not as gradrace writes it.
@@ -181,13 +181,19 @@ class Folder:
         self.name = self.path.resolve().name
         self.tables = {}  # that were read
         if not self.file_of("runs"):
-            raise NoResults(f"{path}: holds no results of gradrace: no runs.csv there")
+            raise NoResults(f"{path}: holds no results of gradrace: {self._why()}")
         file = self.path / "manifest.json"
         if not file.is_file():
             raise NoResults(f"{path}: holds no results of gradrace: no manifest.json there")
         self.manifest = read_json(file)
         with reading(file):
             self._take(self.manifest)
+
+    def _why(self):
+        """There is no table of runs, and what to do."""
+        if (self.path / "results.sqlite").is_file():
+            return f"a database, results.sqlite; gradrace collect {self.path} --format csv writes tables"
+        return "no runs.csv there; give the output folder of a run"
 
     def _take(self, manifest):
         """What the manifest says of points, targets and columns."""
@@ -270,10 +276,11 @@ class Folder:
         parquet = self.path / f"{table}.parquet"
         return parquet if parquet.is_file() else packed.find(self.path / f"{table}.csv")
 
-    def is_missing(self, table):
-        """Whether the manifest names its file, or "trace", which is not there."""
-        stems = {name.partition(".")[0] for name in self.manifest.get("files", {})}
-        return table in stems and not any(self.path.glob(f"{table}.*"))
+    @cached_property
+    def missing(self):
+        """{table, or "trace": its file}, which the manifest names and which is in no form there."""
+        named = {file.partition(".")[0]: file for file in self.manifest.get("files", {})}
+        return {one: file for one, file in named.items() if not any(self.path.glob(f"{one}.*"))}
 
     def table(self, name):
         """The table of that name, "curve" of curve.csv; KeyError where the runs did not record it."""
@@ -325,6 +332,11 @@ class Folder:
         for point, replica, status in zip(*(self.runs[name] for name in [*KEYS, "status"])):
             found.setdefault(point, {})[replica] = status
         return found
+
+    @property
+    def learners_of(self):
+        """By point: how many learners it has."""
+        return self.runs.groupby("point")["learners"].first()
 
     def means(self, column):
         """By point: the mean of a column of runs; infinite where one has no finite value."""

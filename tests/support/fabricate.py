@@ -204,21 +204,17 @@ def transfer(point, learner, name, start, end):
 def version(point, number, start, end):
     """A server version's slice in the trace."""
     place = {"pid": point, "tid": 0, "ts": 1e6 * start, "dur": 1e6 * (end - start)}
-    return {"ph": "X", "cat": "version", "name": f"w{number}", "args": {}} | place
+    return {"ph": "X", "cat": "version", "name": f"w{number}", "args": {"version": number}} | place
+
+
+LEARNERS = 99  # of points with exchanges
 
 
 def exchange(point, number, name, learners, start, end, **more):
-    """The slices of an exchange in the trace, one for each of its learners, and their tracks'
-    names; more: what else its arguments are."""
-    events = []
-    for learner in learners:
-        place = {"pid": point, "tid": 100 + learner}
-        track = {"name": f"learner {learner}, exchanges"}
-        events.append({"ph": "M", "name": "thread_name", "args": track} | place)
-        times = {"ts": 1e6 * start, "dur": 1e6 * (end - start)}
-        told = {"cat": "exchange", "name": name, "args": {"exchange": number} | more}
-        events.append({"ph": "X"} | told | place | times)
-    return events
+    """The slices of an exchange in the trace, one for each of its learners; more: what else its arguments are."""
+    told = {"ph": "X", "pid": point, "cat": "exchange", "name": name, "args": {"exchange": number} | more}
+    times = {"ts": 1e6 * start, "dur": 1e6 * (end - start)}
+    return [told | times | {"tid": LEARNERS + learner + 1} for learner in learners]
 
 
 def rounds(point, label, rng, learners, k, end, late):

@@ -258,7 +258,7 @@ extern const Command collect_command{
     "results are then those of a run without shards, byte for byte.  Shards that lack, lack runs,\n"
     "are there twice or are of another scenario are named; exit status 1 where a run lacks.\n"
     "Another --compress or --format, or none, writes the files of a folder anew, and\n"
-    "removes what was drawn of those before: plots and reports are drawn from CSV.\n\n"
+    "removes what was drawn of those before.\n\n"
     "Examples:\n"
     "  gradrace collect out/sweep                        where shards had one --out\n"
     "  gradrace collect out/shard-* --out out/sweep      where each had its own\n"

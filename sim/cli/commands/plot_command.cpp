@@ -53,19 +53,6 @@ int plot_folders(const std::vector<std::filesystem::path>& folders, Words option
   const FilesLock lock(folders);
   for (const auto& folder : folders) {
     note_if_mixed(folder);
-    if (!std::filesystem::exists(folder / "runs.csv") &&
-        !std::filesystem::exists(folder / "fit.json") &&
-        !std::filesystem::exists(folder / "search.json")) {
-      if (std::filesystem::exists(folder / "runs.parquet"))
-        throw UsageError(folder.string() +
-                         ": holds Parquet files, and plots are drawn from CSV; "
-                         "gradrace collect " +
-                         folder.string() + " writes them");
-      throw UsageError(
-          folder.string() +
-          ": holds no runs.csv, fit.json or search.json; give the output folder of a run, a fit or "
-          "a search");
-    }
     options.push_back(folder.string());
   }
   return run_python("plots/plot.py", std::move(options));

@@ -6,18 +6,6 @@
 
 namespace gradrace {
 
-static void check_folder(const std::filesystem::path& folder) {
-  if (std::filesystem::exists(folder / "runs.csv")) return;
-  if (std::filesystem::exists(folder / "search.json")) return;
-  if (std::filesystem::exists(folder / "runs.parquet"))
-    throw UsageError(folder.string() +
-                     ": holds Parquet files, and a report is made from CSV; gradrace collect " +
-                     folder.string() + " writes them");
-  throw UsageError(
-      folder.string() +
-      ": holds no runs.csv and no search.json; give the output folder of a run or a search");
-}
-
 static int report(const Words& words) {
   namespace po = boost::program_options;
   Syntax syntax{.positional = "folder"};
@@ -37,7 +25,6 @@ static int report(const Words& words) {
   const auto folders = call->paths("folder");
   const FilesLock lock(folders);
   for (const auto& folder : folders) {
-    check_folder(folder);
     if (note_if_mixed(folder)) asked.insert(asked.begin(), "--changed=" + folder.string());
     asked.push_back(folder.string());
   }

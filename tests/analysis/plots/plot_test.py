@@ -404,10 +404,10 @@ class CommandLine(fabricate.Folder):
             plot.draw_folder(self.folder, endings=["svg"])
         self.assertIn(">simulated time (ms)<", (self.folder / "plots/error_time.svg").read_text())
 
-    def test_a_folder_without_runs_ends_with_1_and_the_others_are_drawn(self):
+    def test_a_folder_without_runs_is_bad_usage_and_the_others_are_drawn(self):
         fabricate.race(self.folder, [1])
         status, told, problems = self.run_plot(self.folder.parent, self.folder)
-        self.assertEqual(status, 1)
+        self.assertEqual(status, 2)
         self.assertIn("no runs.csv there", problems)
         self.assertIn("error_time", told)
 

@@ -13,7 +13,11 @@ from plots import style
 from plots.encoding import race
 from results import read_folder as read_results
 from plots.timeline import EXCHANGES, FATES, GAPS, SHADES, TRANSFERS, colours_of, draw_timeline, two_rounds
-from plots.trace import read_traces
+from plots import trace
+
+
+def read_traces(events):
+    return trace.read_traces(events, {0: fabricate.LEARNERS})
 
 
 def hex_of(colour):
@@ -56,7 +60,7 @@ def words_of(figure):
 
 class Timeline(fabricate.Folder):
     def draw(self, events):
-        row = {"replica": 0, "protocol": "k-sync", "learners": 3, "k": 2, "status": "finished"}
+        row = {"replica": 0, "protocol": "k-sync", "learners": fabricate.LEARNERS, "k": 2, "status": "finished"}
         points = sorted({event["pid"] for event in events})
         rows = [row | {"point": p, "swept": [2 + p]} for p in points]
         fabricate.write_runs(self.folder, rows, ["protocol.k"])

@@ -213,8 +213,8 @@ class Parquet(ProgramTest):
         for form in ("parquet", "csv", "parquet"):
             self.call("collect", out, "--format", form, "--quiet")
             self.assertEqual(self.tables(out), wanted[form])
-        _, told = self.call("plot", out, status=2)
-        self.assertIn("holds Parquet files, and plots are drawn from CSV; gradrace collect", told)
+        told, _ = self.call("plot", out)
+        self.assertIn("plots/ (error_time, ", told)
         told, _ = self.call("run", self.write(SCENARIO), "--out", out)
         self.assertIn("all 12 runs are there; the files are written anew\nnote: tables are CSV again", told)
         self.assertEqual(self.tables(out), wanted["csv"])
@@ -239,6 +239,9 @@ class Parquet(ProgramTest):
             points = database.execute('SELECT point, label, "learning_rate.eta" FROM points').fetchall()
             labels = database.execute('SELECT DISTINCT point, label, "learning_rate.eta" FROM runs ORDER BY point').fetchall()
             self.assertEqual([tuple(row) for row in points], [tuple(row) for row in labels])
+        for command in ("plot", "report"):
+            _, told = self.call(command, database_folder, status=2)
+            self.assertIn(f"database: holds no results of gradrace: a database, results.sqlite; gradrace collect {database_folder} --format csv", told)
         told, _ = self.call("run", self.write(scenario), "--out", database_folder)
         self.assertIn("note: tables are CSV again; gradrace collect --format sqlite", told)
         self.assertEqual(self.tables(database_folder), self.tables(out))

@@ -425,7 +425,7 @@ class Usage(ProgramTest):
         self.call("report", "out", "--out", "pages/one.html", "--plot")
         self.assertTrue((self.folder / "pages/one-figures/trade_off_column.pdf").is_file())
         _, told = self.call("report", "nowhere", status=2)
-        self.assertIn("nowhere: holds no runs.csv and no search.json; give the output folder of a run or a search", told)
+        self.assertIn("nowhere: holds no results of gradrace: no runs.csv there; give the output folder of a run", told)
 
     def test_a_price_changes_no_run(self):
         self.call("run", self.write(SMALL), "--quiet", "--out", "out")
