@@ -3,22 +3,22 @@
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from plots import style
-from results.folder import number, read_json, read_records, reading
+from results.folder import read_json, read_table, reading
 
 COLOURS = {"target": style.BLACK, "pass": style.BLUE, "fail": style.VERMILION}
 WORDS = {"target": "the first protocol alone", "pass": "passes", "fail": "does not pass"}
 
 
-@dataclass
-class Setting:
+class Setting(NamedTuple):
     """A row of search.csv: the share of the work before the switch, mean accuracy with half of its
     95 % interval (NaN of one run), the time over that of the first protocol alone."""
 
     share: float
     accuracy: float
-    half: float
+    accuracy_95: float
     relative_time: float
     verdict: str
     runs: int
@@ -32,7 +32,7 @@ class Search:
     folder: Path
     facts: dict
     settings: list
-    costs: list  # rows of costs.csv, {column: number}
+    costs: list  # rows of costs.csv, {column: number}; none where it is not there
 
     @property
     def title(self):
@@ -50,7 +50,7 @@ class Search:
         return [
             one
             for one in self.settings
-            if one.verdict != "target" and abs(one.accuracy - self.passing) <= one.half
+            if one.verdict != "target" and abs(one.accuracy - self.passing) <= one.accuracy_95
         ]
 
 
@@ -101,28 +101,20 @@ def check_settings(settings, switch_point):
         raise ValueError(f"no row of verdict pass has the share {switch_point:g}, search.json's")
 
 
-def setting_of(row):
-    return Setting(
-        *(number(row[name]) for name in ("share", "accuracy", "accuracy_95", "relative_time")),
-        row["verdict"],
-        int(row["runs"]),
-        int(row["diverged"]),
-    )
-
-
 def read_search(folder):
     """The Search of an output folder; raises ResultsError."""
     folder = Path(folder)
     facts = read_json(folder / "search.json")
     with reading(folder / "search.json"):
         check_facts(facts)
-    rows = read_records(folder / "search.csv")
     with reading(folder / "search.csv"):
-        settings = sorted(map(setting_of, rows), key=lambda one: one.share)
+        table = read_table(folder / "search.csv", ["verdict", "folder"])
+        rows = table[list(Setting._fields)].sort_values("share").itertuples(index=False)
+        settings = list(map(Setting._make, rows))
         check_settings(settings, facts["switch_point"])
-    costs = read_records(folder / "costs.csv")
-    with reading(folder / "costs.csv"):
-        costs = [{name: number(row[name]) for name in COSTS} for row in costs]
+    costs = folder / "costs.csv"
+    with reading(costs):
+        costs = read_table(costs, ()).to_dict("records") if costs.is_file() else []
     return Search(folder, facts, settings, costs)
 
 
@@ -147,7 +139,7 @@ def draw_search(search, title):
     upper.axhline(
         search.passing, color=style.GREY, linewidth=1, linestyle="--", label="passes from here"
     )
-    draw_settings(upper, search, lambda one: one.accuracy, lambda one: one.half)
+    draw_settings(upper, search, lambda one: one.accuracy, lambda one: one.accuracy_95)
     upper.set_ylabel("accuracy (mean, 95 % interval)")
     upper.legend(frameon=False, loc="lower right")
     draw_settings(lower, search, lambda one: one.relative_time, lambda one: math.nan)

@@ -60,7 +60,7 @@ def settings_table(search):
     rows = [
         [
             share_text(one.share), number(one.accuracy, 4),
-            "-" if math.isnan(one.half) else f"\u00b1 {number(one.half, 2)}",
+            "-" if math.isnan(one.accuracy_95) else f"\u00b1 {number(one.accuracy_95, 2)}",
             percent(one.relative_time), one.verdict, f"{one.runs}", f"{one.diverged or ''}",
         ]
         for one in search.settings

@@ -108,6 +108,4 @@ def plotted_series(table, column, names, x, y="ln_loss"):
     """Marks for each group {value of a column: its name} of a digitised table."""
     for value, name in names.items():
         rows = [row for row in table if row[column] == value]
-        yield Series(
-            name, PLOTTED, [float(row[x]) for row in rows], [float(row[y]) for row in rows]
-        )
+        yield Series(name, PLOTTED, [row[x] for row in rows], [row[y] for row in rows])

@@ -1,15 +1,15 @@
 """The output folders of a paper's scenarios, as the reproduction of its figures reads them."""
 
-import csv
-import json
 import math
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+from plots.search import read_search
 from results import Folder, sample
-from results.folder import number, read_json, read_records
+from results.folder import read_json
 
 PAPERS = Path(__file__).resolve().parents[1] / "papers"
 
@@ -23,20 +23,23 @@ class Missing(Exception):
 
 
 class Files:
-    """The results under a folder, each read once. scenario: the name of its folder."""
+    """The results under a folder, each read once. scenario: the name of its folder; table: "curve" of curve.csv."""
 
     def __init__(self, folder):
         self.folder = Path(folder)
         self.of = cache(lambda scenario: Folder(self.folder / scenario))
         self.rows, self.series = cache(self.rows), cache(self.series)
 
-    def rows(self, scenario, file):
-        """Rows of a CSV file as dictionaries of texts; none where there is no file."""
-        return read_records(self.folder / scenario / file)
+    def rows(self, scenario, table):
+        """Rows of a table as dictionaries; those of runs with the values of settings."""
+        if table == "costs":
+            return read_search(self.folder / scenario).costs
+        folder = self.of(scenario)
+        return folder.run_rows if table == "runs" else folder.table(table).to_dict("records")
 
-    def series(self, scenario, file, column):
-        """{(point, replica): a column of a CSV file as an array of numbers, NaN where it is empty}."""
-        return self.of(scenario).series(file.removesuffix(".csv"), column)
+    def series(self, scenario, table, column):
+        """{(point, replica): a column of a table as an array of numbers, NaN where it is empty}."""
+        return self.of(scenario).series(table, column)
 
     def events(self, scenario):
         """Events of trace.json."""
@@ -64,58 +67,47 @@ class Outputs:
             raise Missing(scenario, f"{self.folder / scenario} holds no runs")
         return self.folder / scenario
 
-    def rows(self, scenario, file):
-        """Rows of a CSV file, of texts; raises Missing."""
+    def points(self, scenario):
+        """{number: Point}; raises Missing."""
         self.place(scenario)
-        return self.files.rows(scenario, file)
+        return self.files.of(scenario).points
 
     def runs(self, scenario):
-        """Rows of runs.csv; raises Missing."""
-        return self.rows(scenario, "runs.csv")
+        """Rows of runs.csv, with the values of settings; raises Missing."""
+        self.place(scenario)
+        return self.files.rows(scenario, "runs")
 
     def keys(self, scenario, key):
         """{point: key(row of runs.csv)}."""
-        firsts = {int(row["point"]): row for row in reversed(self.runs(scenario))}
+        firsts = {row["point"]: row for row in reversed(self.runs(scenario))}
         return {point: key(row) for point, row in sorted(firsts.items())}
 
     def samples(self, scenario, key, column):
         """{key(row): the Sample of a column of runs.csv over the replicas}."""
-        values = self.series(scenario, key, "runs.csv", column)
+        values = self.series(scenario, key, "runs", column)
         return {where: sample(np.concatenate(of)) for where, of in values.items()}
 
-    def by_replica(self, scenario, key, file):
-        """{key(row of runs.csv): [rows of another file, a list a replica]}."""
-        found = defaultdict(list)
-        for row in self.rows(scenario, file):
-            found[int(row["point"]), int(row["replica"])].append(row)
-        return self._by_key(scenario, key, dict(sorted(found.items(), key=lambda item: item[0])))
-
-    def series(self, scenario, key, file, column):
-        """{key(row of runs.csv): [a column of another file as an array, one a replica]}."""
-        self.place(scenario)
-        return self._by_key(scenario, key, self.files.series(scenario, file, column))
-
-    def _by_key(self, scenario, key, of_runs):
-        """{key(row of runs.csv): what is of each replica} of {(point, replica): it}, in order."""
+    def series(self, scenario, key, table, column):
+        """{key(row of runs.csv): [a column of another table as an array, one a replica]}."""
         keys, found = self.keys(scenario, key), defaultdict(list)
-        for (point, _), one in of_runs.items():
+        for (point, _), one in self.files.series(scenario, table, column).items():
             found[keys[point]].append(one)
         return dict(found)
 
     def curves(self, scenario, key, x, y):
         """{key(row of runs.csv): [(x, y) arrays, one a replica]} of columns of curve.csv."""
-        xs, ys = (self.series(scenario, key, "curve.csv", name) for name in (x, y))
+        xs, ys = (self.series(scenario, key, "curve", name) for name in (x, y))
         return {where: list(zip(xs[where], ys[where])) for where in xs}
 
     def theory(self, scenario, key):
         """{(key(row of runs.csv), source): (times, losses)} of theory.csv."""
         keys = self.keys(scenario, key)
         found = defaultdict(lambda: ([], []))
-        for row in self.rows(scenario, "theory.csv"):
-            if row["loss"]:
-                times, losses = found[keys[int(row["point"])], row["source"]]
-                times.append(number(row["time"]))
-                losses.append(number(row["loss"]))
+        for row in self.files.rows(scenario, "theory"):
+            if not math.isnan(row["loss"]):
+                times, losses = found[keys[row["point"]], row["source"]]
+                times.append(row["time"])
+                losses.append(row["loss"])
         return {where: (np.array(x), np.array(y)) for where, (x, y) in found.items()}
 
     def log_curves(self, scenario, key, x):
@@ -126,7 +118,7 @@ class Outputs:
     def staleness(self, scenario, key):
         """{key(row of runs.csv): [{staleness: gradients}, one a replica]}."""
         taus, counts = (
-            self.series(scenario, key, "staleness.csv", name) for name in ("staleness", "count")
+            self.series(scenario, key, "staleness", name) for name in ("staleness", "count")
         )
         whole = lambda values: values.astype(int).tolist()
         return {
@@ -143,7 +135,7 @@ class Outputs:
 
     def updates(self, scenario, key, column):
         """{key(row of runs.csv): [a column of updates.csv as an array, one a replica]}."""
-        return self.series(scenario, key, "updates.csv", column)
+        return self.series(scenario, key, "updates", column)
 
     def search(self, scenario):
         """search.json of a scenario in the folder search/, with rows of costs.csv, if there is one, as
@@ -155,7 +147,7 @@ class Outputs:
         path = self.folder / name / "search.json"
         if not path.is_file():
             raise Missing(name, f"{self.folder / name} holds no search")
-        return read_json(path) | {"costs": self.files.rows(name, "costs.csv")}
+        return read_json(path) | {"costs": self.files.rows(name, "costs")}
 
     def manifest(self, scenario):
         """What the runs were made with; raises Missing."""
@@ -169,18 +161,17 @@ class Outputs:
 
 def digitised(paper, table):
     """Rows of a table of values plotted in the paper; its first lines say where they come from."""
-    with open(PAPERS / paper / f"{table}.csv", newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+    return pd.read_csv(PAPERS / paper / f"{table}.csv", comment="#").to_dict("records")
 
 
 def law_of(row):
     """The kind of the swept distribution."""
-    return json.loads(row["cluster.runtime"])["distribution"]
+    return row["cluster.runtime"]["distribution"]
 
 
 def update_of(row):
     """What decides the time of an update: law, protocol and K."""
-    return law_of(row), row["protocol"], int(row["k"])
+    return law_of(row), row["protocol"], row["k"]
 
 
 def least(samples):

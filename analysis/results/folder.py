@@ -326,6 +326,13 @@ class Folder:
         return self.table("runs")
 
     @cached_property
+    def run_rows(self):
+        """Those of runs as dictionaries, in which settings have the values that JSON gives them."""
+        names = self.names("runs", "setting")
+        settings = {n: dict(zip(names, one.settings.values())) for n, one in self.points.items()}
+        return [row | settings[row["point"]] for row in self.runs.to_dict("records")]
+
+    @cached_property
     def statuses(self):
         """{point: {replica: how that run ended}}."""
         found = {}

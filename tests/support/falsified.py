@@ -20,7 +20,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "analysis"))
 
 import numpy as np
 from reproduce.outputs import Files, Outputs
-from results.folder import number
 
 # What becomes of the points of a scenario: all have the values of the first; the order of the points
 # is reversed; each has those of the next; each is 1.5 times as large; each is off by a normal number
@@ -33,21 +32,21 @@ EXPECTED = {"theory_iteration_time", "theory_basis"}
 
 
 class Reading(NamedTuple):
-    """A column that claims are judged by; of trace.json there is none."""
+    """A column that claims are judged by; of a trace there is none."""
 
     scenario: str
-    file: str
+    table: str
     column: str = ""
 
     def __str__(self):
-        return f"{self.scenario}/{self.file}" + (f": {self.column}" if self.column else "")
+        return f"{self.scenario}/{self.table}" + (f": {self.column}" if self.column else "")
 
 
 # ---- what is read
 
 
 class NotedRow(Mapping):
-    """A row of texts that notes in `seen` which columns are looked at."""
+    """A row that notes in `seen` which columns are looked at."""
 
     def __init__(self, row, seen):
         self.row, self.seen = row, seen
@@ -65,35 +64,38 @@ class NotedRow(Mapping):
 
 
 class NotedFiles:
-    """Files that note what is read: {(scenario, file): columns}."""
+    """Files that note what is read: {(scenario, table): columns}."""
 
     def __init__(self, files):
         self.files = files
         self.in_rows, self.in_series = defaultdict(set), defaultdict(set)
 
-    def rows(self, scenario, file):
-        seen = self.in_rows[scenario, file]
-        return [NotedRow(row, seen) for row in self.files.rows(scenario, file)]
+    def of(self, scenario):
+        return self.files.of(scenario)
 
-    def series(self, scenario, file, column):
-        self.in_series[scenario, file].add(column)
-        return self.files.series(scenario, file, column)
+    def rows(self, scenario, table):
+        seen = self.in_rows[scenario, table]
+        return [NotedRow(row, seen) for row in self.files.rows(scenario, table)]
+
+    def series(self, scenario, table, column):
+        self.in_series[scenario, table].add(column)
+        return self.files.series(scenario, table, column)
 
     def events(self, scenario):
-        self.in_series[scenario, "trace.json"].add("")
+        self.in_series[scenario, "trace"].add("")
         return self.files.events(scenario)
 
     def readings(self):
         """The Readings that are results, and no labels of them; of each whether rows are read."""
-        for scenario, file in dict.fromkeys([*self.in_rows, *self.in_series]):
-            rows, series = self.in_rows[scenario, file], self.in_series[scenario, file]
-            for column in sorted((rows | series) - self._labels(scenario, file)):
-                yield Reading(scenario, file, column), column in rows
+        for scenario, table in dict.fromkeys([*self.in_rows, *self.in_series]):
+            rows, series = self.in_rows[scenario, table], self.in_series[scenario, table]
+            for column in sorted((rows | series) - self._labels(scenario, table)):
+                yield Reading(scenario, table, column), column in rows
 
-    def _labels(self, scenario, file):
-        if file == "curve.csv":
+    def _labels(self, scenario, table):
+        if table == "curve":
             return {"learner"}
-        settings = self.files.of(scenario).names("runs", "setting") if file == "runs.csv" else []
+        settings = self.files.of(scenario).names("runs", "setting") if table == "runs" else []
         return LABELS | EXPECTED | {*settings}
 
 
@@ -171,21 +173,15 @@ def is_same(one, other):
     return np.array_equal(*flat, equal_nan=flat[0].dtype.kind == "f")
 
 
-def numbers_of(texts):
-    """As numbers where all of them are."""
-    try:
-        return np.array([number(text) for text in texts])
-    except ValueError:
-        return np.array(texts, object)
+def array_of(cells):
+    """Of floats where all are numbers."""
+    return np.array(cells, float if all(isinstance(one, int | float) for one in cells) else object)
 
 
-def texts_of(values):
-    """As a CSV file has them."""
-    if values.dtype.kind != "f":
-        return values.tolist()
-    if is_whole(values):
-        return ["" if np.isnan(one) else str(int(one)) if np.isfinite(one) else repr(one) for one in values.tolist()]
-    return ["" if one != one else repr(one) for one in values.tolist()]
+def cells_of(values):
+    """As rows have them."""
+    is_int = values.dtype.kind == "f" and is_whole(values)
+    return [int(one) if is_int and np.isfinite(one) else one for one in values.tolist()]
 
 
 class FalsifiedFiles:
@@ -198,33 +194,35 @@ class FalsifiedFiles:
         self.differs = False
         self.false_rows = None
 
-    def rows(self, scenario, file):
-        rows = self.files.rows(scenario, file)
-        if (scenario, file) != self.reading[:2] or not (rows and self.in_rows):
+    def of(self, scenario):
+        return self.files.of(scenario)
+
+    def rows(self, scenario, table):
+        rows = self.files.rows(scenario, table)
+        if (scenario, table) != self.reading[:2] or not (rows and self.in_rows):
             return rows
         if self.false_rows is None:
             self.false_rows = self._falsified_rows(rows)
         return self.false_rows
 
     def _falsified_rows(self, rows):
-        """Of a table without points, as costs.csv, each row is a point."""
+        """Of a table without points, as that of costs, each row is a point."""
         column, places = self.reading.column, defaultdict(list)
         for i, row in enumerate(rows):
             places[int(row.get("point", i)), int(row.get("replica", 0))].append(i)
-        values = numbers_of([row[column] for row in rows])
+        values = array_of([row[column] for row in rows])
         found = self._falsified({at: values[of] for at, of in places.items()})
         order = np.concatenate(list(places.values()))
-        texts = texts_of(np.concatenate([found[at] for at in places]))
-        false = dict(zip(order.tolist(), texts))
+        false = dict(zip(order.tolist(), cells_of(np.concatenate([found[at] for at in places]))))
         return [row | {column: false[i]} for i, row in enumerate(rows)]
 
-    def series(self, scenario, file, column):
-        values = self.files.series(scenario, file, column)
-        return self._falsified(values) if (scenario, file, column) == self.reading else values
+    def series(self, scenario, table, column):
+        values = self.files.series(scenario, table, column)
+        return self._falsified(values) if (scenario, table, column) == self.reading else values
 
     def events(self, scenario):
         events = self.files.events(scenario)
-        if (scenario, "trace.json", "") != self.reading or self.way in (SCALED, NOISE):
+        if (scenario, "trace", "") != self.reading or self.way in (SCALED, NOISE):
             return events
         self.differs = True
         of = defaultdict(list)

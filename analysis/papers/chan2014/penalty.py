@@ -1,6 +1,5 @@
 """eta rho^tau against eta / tau and one eta, on a quadratic of curvature 1: items D1, D2 and D3."""
 
-import json
 import math
 
 import numpy as np
@@ -16,7 +15,7 @@ TASK = "quadratic, curvature 1, eta = 0.1, async"
 
 def rule_of(row):
     """ "eta", "eta / tau", or the rho of eta rho^tau."""
-    rate = json.loads(row["learning_rate"])
+    rate = row["learning_rate"]
     names = {"constant": "eta", "staleness": "eta / tau"}
     return names.get(rate["kind"]) or rate["rho"]
 
@@ -43,7 +42,7 @@ def multipliers():
 
 def penalty(outputs):
     scenario = "does_a_penalty_for_5_learners_do_for_30"
-    key = lambda row: (int(row["cluster.learners"]), rule_of(row))
+    key = lambda row: (row["cluster.learners"], rule_of(row))
     curves = outputs.curves(scenario, key, "time", "loss")
     figures = [multipliers()]
     for learners in (5, 30):
@@ -131,7 +130,7 @@ def left_at(eta, tau):
 def delayed(outputs):
     """Where all gradients are equally stale after the start the loss is a recursion."""
     scenario = "how_fast_with_equal_runtimes"
-    key = lambda row: (int(row["cluster.learners"]), rule_of(row))
+    key = lambda row: (row["cluster.learners"], rule_of(row))
     losses = outputs.samples(scenario, key, "final_loss")
     updates = int(outputs.runs(scenario)[0]["updates"])
     return [], [

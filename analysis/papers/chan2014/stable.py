@@ -30,9 +30,9 @@ def limit(tau, momentum):
 def stable(outputs):
     scenario = "which_rate_is_stable"
     key = lambda row: (
-        float(row["optimiser.momentum"]),
-        int(row["cluster.learners"]) - 1,
-        float(row["learning_rate.eta"]),
+        row["optimiser.momentum"],
+        row["cluster.learners"] - 1,
+        row["learning_rate.eta"],
     )
     found = {at: y for at, [(_, y), *_] in outputs.curves(scenario, key, "update", "loss").items()}
     claims = [formula_claim(sorted({tau for _, tau, _ in found}))]

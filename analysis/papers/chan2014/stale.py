@@ -1,7 +1,5 @@
 """How stale gradients are on average: item X1."""
 
-import json
-
 from papers.chan2014.words import claim, figure_of
 from reproduce.figures import sampled, side_by_side
 from reproduce.outputs import law_of
@@ -30,9 +28,9 @@ def stale(outputs):
 
 
 def conditions_of(row):
-    protocol = json.loads(row["sweep.protocol"])
+    protocol = row["sweep.protocol"]
     before = ", pull before" if protocol.get("pull") == "before" else ""
-    unlike = ", unlike speeds" if len(set(json.loads(row["cluster.speeds"]))) > 1 else ""
+    unlike = ", unlike speeds" if len(set(row["cluster.speeds"])) > 1 else ""
     return protocol["kind"] + before, law_of(row) + unlike
 
 

@@ -8,7 +8,7 @@ from reproduce.figures import curve_series, plotted_series
 from reproduce.outputs import digitised
 from reproduce.replicas import smoothed
 
-KS_SYNC = {"2": "K = 2", "4": "K = 4", "8": "K = 8"}
+KS_SYNC = {k: f"K = {k}" for k in (2, 4, 8)}
 
 
 def fig11(outputs):
@@ -20,7 +20,7 @@ def fig11(outputs):
     noise = {k: sample([y.std() for y in found]) for k, found in quarter.items()}
     level = {k: sample([y.mean() for y in found]) for k, found in quarter.items()}
     claims = [claim(f"17.noise-{k}").near(noise[k]) for k in KS_SYNC]
-    for low, high in (("4", "2"), ("8", "4")):
+    for low, high in ((4, 2), (8, 4)):
         claims.append(
             claim(f"17.gap-{high}-{low}").near(paired_difference(level[high], level[low]))
         )
@@ -41,14 +41,14 @@ def fig12(outputs):
     grid = np.arange(0, 496, 5.0)
     lines = {k: smoothed(curves[k], grid, 30) for k in KS_SYNC}
     best = np.array([min(lines, key=lambda k: lines[k][i]) for i in range(len(grid))])
-    to_four = float(grid[np.argmax(best == "4")])
+    to_four = float(grid[np.argmax(best == 4)])
     worst = np.array([max(lines, key=lambda k: lines[k][i]) for i in range(len(grid))])
     early, late, before = grid < 120, grid >= 180, (grid > 0) & (grid < 430)
     figure.marks = [to_four, 430]
     return [figure], [
-        always("early", best[early] == "2"),
-        always("late", best[late] == "4"),
+        always("early", best[early] == 2),
+        always("late", best[late] == 4),
         claim("18.switch").near(Sample(to_four)),
-        always("worst", worst[before] == "8"),
+        always("worst", worst[before] == 8),
         claim("18.shift").disagrees(2.66, 1 + harmonic(8)),
     ]

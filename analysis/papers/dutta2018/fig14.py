@@ -6,7 +6,7 @@ from reproduce.figures import PLOTTED, THEORY, Series, sampled
 
 
 def fig14(outputs):
-    key = lambda row: int(row["model.minibatch"])
+    key = lambda row: row["model.minibatch"]
     times = outputs.samples("fig14_how_long_is_a_large_minibatch", key, "mean_iteration_time")
     sizes = sorted(times)
     figure = figure_of("fig14")

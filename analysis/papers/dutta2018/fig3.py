@@ -8,22 +8,18 @@ from reproduce.figures import Bar
 
 
 def timelines(outputs):
-    figure = figure_of("fig3")
-    names = {}
+    scenario, figure = "fig3_who_waits_for_whom", figure_of("fig3")
+    points = outputs.points(scenario)
     bars = defaultdict(lambda: defaultdict(list))  # {protocol: {learner: its bars}}
-    for event in outputs.trace("fig3_who_waits_for_whom"):
-        point = event["pid"]
-        if event.get("name") == "process_name":
-            names[point] = event["args"]["name"]
+    for event in outputs.trace(scenario):
         if event.get("cat") != "gradient":
             continue
-        start = event["ts"] / 1e6
-        row = f"{names[point]}, {event['tid']}"
-        facts = event["args"]
-        end = start + event["dur"] / 1e6
-        bar = Bar(row, start, end, facts["fate"], f"w{facts['version']}")
+        point, facts = points[event["pid"]], event["args"]
+        start, length = event["ts"] / 1e6, event["dur"] / 1e6
+        row = f"{point.label}, {event['tid']}"
+        bar = Bar(row, start, start + length, facts["fate"], f"w{facts['version']}")
         figure.bars.append(bar)
-        bars[names[point].split()[0]][event["tid"]].append(bar)
+        bars[point.protocol][event["tid"]].append(bar)
     return [figure], list(restarts(bars))
 
 

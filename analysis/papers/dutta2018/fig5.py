@@ -12,7 +12,7 @@ SHOWN = LAWS[:3]
 
 def speedups(outputs, scenario):
     """{(law, P): Sample of sync's time of an update over async's}."""
-    key = lambda row: (law_of(row), int(row["learners"]), row["protocol"])
+    key = lambda row: (law_of(row), row["learners"], row["protocol"])
     times = outputs.samples(scenario, key, "mean_iteration_time")
     return {
         (law, p): paired_ratio(one, times[law, p, "async"])
@@ -23,10 +23,7 @@ def speedups(outputs, scenario):
 
 def plotted_speedups():
     """{(law, P): as plotted}."""
-    return {
-        (row["law"], int(row["learners"])): float(row["speedup"])
-        for row in digitised("dutta2018", "fig5")
-    }
+    return {(row["law"], row["learners"]): row["speedup"] for row in digitised("dutta2018", "fig5")}
 
 
 def fig5(outputs):

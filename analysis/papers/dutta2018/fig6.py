@@ -26,7 +26,7 @@ LONG_K_ASYNC = {
 
 def fig6_plotted():
     return {
-        (row["law"], row["protocol"], int(row["k"])): float(row["time"])
+        (row["law"], row["protocol"], row["k"]): row["time"]
         for row in digitised("dutta2018", "fig6")
     }
 

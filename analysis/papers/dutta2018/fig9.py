@@ -1,6 +1,5 @@
 """Fig 9: a fixed and a variable learning rate on grey CIFAR-10."""
 
-import json
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +12,7 @@ RATES = {"distance": "variable rate", "constant": "fixed rate"}
 
 
 def rate_of(row):
-    return json.loads(row["learning_rate"])["kind"]
+    return row["learning_rate"]["kind"]
 
 
 def fig9(outputs):
@@ -23,8 +22,8 @@ def fig9(outputs):
         x, y = curves[kind][0]
         figure.series.append(Series(name, SIMULATED, list(x), list(y), None, True))
         spans = [row for row in digitised("dutta2018", "fig9") if row["rate"] == kind]
-        middle = [(float(row["first"]) + float(row["last"])) / 2 for row in spans]
-        figure.series.append(Series(name, PLOTTED, middle, [float(row["mean"]) for row in spans]))
+        middle = [(row["first"] + row["last"]) / 2 for row in spans]
+        figure.series.append(Series(name, PLOTTED, middle, [row["mean"] for row in spans]))
     return [figure], fig9_claims(curves)
 
 
@@ -39,9 +38,9 @@ def fig9_claims(curves):
     spans = [row for row in digitised("dutta2018", "fig9") if row["rate"] == "distance"]
     plotted = []
     for row in spans:
-        first, last = float(row["first"]), float(row["last"])
+        first, last = row["first"], row["last"]
         found = sample([y[(x >= first) & (x <= last)].mean() for x, y in curves["distance"]])
-        plotted.append((f"{row['first']} to {row['last']}", float(row["mean"]), found))
+        plotted.append((f"{row['first']} to {row['last']}", row["mean"], found))
     return [
         claim("15.level").near(level),
         claim("15.smooth").holds(max(late["distance"]) < 0.015, spread(late["distance"])),

@@ -15,7 +15,7 @@ from reproduce.replicas import late
 
 
 def quadratic_key(row):
-    return float(row["learning_rate.eta"]), row["protocol"], int(row["k"])
+    return row["learning_rate.eta"], row["protocol"], row["k"]
 
 
 def place(eta, protocol, k):

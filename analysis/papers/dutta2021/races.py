@@ -1,7 +1,5 @@
 """AdaSync against K = 2, 4 and 8 in training: what the paper trained, and what stands in for it."""
 
-import json
-
 import numpy as np
 from papers.dutta2021.words import claim, figure_of
 from reproduce.claims import paired_difference, sample
@@ -17,7 +15,7 @@ LEAST = 2.06  # what the scenario says of grey CIFAR-10
 
 def runner(row):
     """(variant, K or None of AdaSync, least loss)."""
-    protocol = json.loads(row["sweep.protocol"])
+    protocol = row["sweep.protocol"]
     least = protocol.get("least_loss", 0)
     return protocol.get("variant", protocol["kind"]), protocol.get("k"), least
 

@@ -1,8 +1,6 @@
 """AdaSync and fixed K on MNIST with a rate of its own for each: is what K0 loses at one rate its small K,
 or a rate that nobody tuned for it?  Item 22."""
 
-import json
-
 from papers.dutta2021.words import claim, figure_of
 from reproduce.claims import paired_difference
 from reproduce.figures import sampled
@@ -15,9 +13,9 @@ ONE_RATE = 0.1  # of does_adasync_win_on_mnist
 
 
 def name_and_rate(row):
-    protocol = json.loads(row["sweep.protocol"])
+    protocol = row["sweep.protocol"]
     name = ADAPTIVE if protocol["kind"] == "adasync" else f"K = {protocol['k']}"
-    return name, float(row["learning_rate.eta"])
+    return name, row["learning_rate.eta"]
 
 
 def mnist_rates(outputs):

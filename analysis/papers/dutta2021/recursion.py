@@ -1,7 +1,5 @@
 """The recursion e' = 0.99 e + 0.01 x 0.02 / K of the expected error: AdaSync against fixed K."""
 
-import json
-
 import numpy as np
 from papers.dutta2021.words import claim, figure_of
 from reproduce.claims import Sample, difference, is_above, sample
@@ -11,17 +9,14 @@ from reproduce.replicas import first_recorded, late
 
 SCENARIO = "does_a_growing_k_beat_every_fixed_k"
 FIXED = {f"K = {k}": k for k in (1, 2, 4, 8)}
-TABLE = {
-    int(row["time"]): (int(row["k"]), float(row["error"]))
-    for row in digitised("dutta2021", "recursion")
-}
+TABLE = {row["time"]: (row["k"], row["error"]) for row in digitised("dutta2021", "recursion")}
 ERROR_OF_8 = {800: 0.0539, 1600: 0.0052}
 BATCH_TABLE = {10: 1, 20: 2, 40: 3, 60: 3, 80: 4, 120: 6, 200: 8, 400: 8}
 
 
 def name_of(row):
     """The protocol as the figure names it."""
-    protocol = json.loads(row["sweep.protocol"])
+    protocol = row["sweep.protocol"]
     return f"K = {protocol['k']}" if "k" in protocol else f"AdaSync, {protocol['variant']}"
 
 

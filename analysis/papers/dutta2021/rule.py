@@ -30,7 +30,7 @@ def rounded(k):
 
 
 def choices(outputs):
-    key = lambda row: (row["protocol.variant"], int(row["protocol.k0"]))
+    key = lambda row: (row["protocol.variant"], row["protocol.k0"])
     curves = outputs.curves("which_k_does_the_rule_choose", key, "loss", "k")
     # The K of an evaluation is what the one before has chosen.
     chosen = {where: (loss[0] / loss[:-1], k[1:]) for where, [(loss, k), *_] in curves.items()}

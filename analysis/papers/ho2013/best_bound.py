@@ -25,7 +25,7 @@ def name_of(s):
 
 
 def best_bound(outputs):
-    key = lambda row: int(row["protocol.bound"])
+    key = lambda row: row["protocol.bound"]
     by_time = outputs.curves(SCENARIO, key, "time", "loss")
     by_update = outputs.curves(SCENARIO, key, "update", "loss")
     times, clocks = to_target(by_time), scaled(to_target(by_update), 1 / 32)

@@ -35,7 +35,7 @@ TABLES = {
 
 def of_learners(outputs, scenario, key, *columns):
     """{key(row): [an array of each column of learners.csv, a replica each]}."""
-    found = [outputs.series(scenario, key, "learners.csv", column) for column in columns]
+    found = [outputs.series(scenario, key, "learners", column) for column in columns]
     return {where: list(zip(*(one[where] for one in found))) for where in found[0]}
 
 
@@ -48,7 +48,7 @@ def waiting(outputs, scenario, key):
 
 def clocks(outputs):
     scenario = "how_long_is_a_clock"
-    key = lambda row: (law_of(row), int(row["protocol.bound"]))
+    key = lambda row: (law_of(row), row["protocol.bound"])
     times = scaled(outputs.samples(scenario, key, "sim_time"), 1 / CLOCKS)
     waits = waiting(outputs, scenario, key)
     figures = [clock_figure(times), waiting_figure(waits)]
@@ -121,7 +121,7 @@ def waiting_claims(waits):
 def slow_learner(outputs):
     """Items 4 and 5, one learner twice as slow for good."""
     scenario = "does_a_bound_help_a_slow_learner"
-    key = lambda row: int(row["protocol.bound"])
+    key = lambda row: row["protocol.bound"]
     found = of_learners(outputs, scenario, key, "busy", "idle", "gradients")
     times = {s: sample([(b[0] + i[0]) / n[0] for b, i, n in runs]) for s, runs in found.items()}
     waits = waiting(outputs, scenario, key)

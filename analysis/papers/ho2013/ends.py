@@ -1,7 +1,5 @@
 """SSP at its two ends: item 2."""
 
-import json
-
 from papers.ho2013.words import claim
 from reproduce.claims import Sample
 
@@ -10,8 +8,8 @@ def ends(outputs):
     scenario = "is_it_sync_at_0_and_async_without_bound"
     found = {}
     for row in outputs.runs(scenario):
-        protocol = json.loads(row["sweep.protocol"])
-        found[protocol.get("bound", protocol["kind"]), int(row["replica"])] = row
+        protocol = row["sweep.protocol"]
+        found[protocol.get("bound", protocol["kind"]), row["replica"]] = row
     replicas = sorted({replica for _, replica in found})
     differing = lambda one, other, column: [
         replica

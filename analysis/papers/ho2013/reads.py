@@ -92,7 +92,7 @@ TABLES = {
 
 
 def reads(outputs):
-    key = lambda row: (law_of(row), int(row["protocol.bound"]))
+    key = lambda row: (law_of(row), row["protocol.bound"])
     found = all_reads(outputs, "what_does_a_read_see", key)
     figures = [counts_figure(found), differences_figure(found)]
     named = {(LAWS[law], s): one for (law, s), one in found.items()}
@@ -100,7 +100,7 @@ def reads(outputs):
 
 
 def reads_beside_a_slow_learner(outputs):
-    key = lambda row: ("one of 32 twice as slow", int(row["protocol.bound"]))
+    key = lambda row: ("one of 32 twice as slow", row["protocol.bound"])
     found = all_reads(outputs, "does_a_bound_help_a_slow_learner", key)
     share = (LEARNERS - 1) / LEARNERS
     claims = [

@@ -1,8 +1,6 @@
 """Accuracy at the end against the share of the work done in BSP, and the order of the protocols:
 A1, A2, A4 and A5."""
 
-import json
-
 import numpy as np
 from papers.li2021.setups import logged
 from papers.li2021.trained import TASKS, accuracies, arm_of, spread, told, with_gaps, within
@@ -38,8 +36,8 @@ def by_share(outputs, setup):
 def share_of(row):
     """Of the work that is done in BSP."""
     if "protocol.phases.0.end.work" in row:
-        return float(row["protocol.phases.0.end.work"])
-    first = json.loads(row["sweep.protocol"])["phases"][0]
+        return row["protocol.phases.0.end.work"]
+    first = row["sweep.protocol"]["phases"][0]
     whole = 1.0 if first["protocol"]["kind"] == "sync" else 0.0
     return first["end"]["work"] if "end" in first else whole
 

@@ -1,7 +1,5 @@
 """What the online policies cost in accuracy: S3."""
 
-import json
-
 from papers.li2021.trained import TASKS, accuracies, with_gaps
 from papers.li2021.words import claim, figure_of
 from reproduce.claims import chance, paired_difference
@@ -13,9 +11,9 @@ PAPER = {"baseline": 0.9153, "greedy": 0.8948, "elastic": 0.9162}
 
 
 def policy(row):
-    if not json.loads(row["cluster.windows"]):
+    if not row["cluster.windows"]:
         return "no straggler"
-    phase = json.loads(row["sweep.protocol"])["phases"][0]
+    phase = row["sweep.protocol"]["phases"][0]
     return phase.get("stragglers", {"kind": "baseline"})["kind"]
 
 

@@ -7,7 +7,6 @@ from papers.li2021.words import claim, figure_of
 from reproduce.claims import chance, paired_ratio, sample
 from reproduce.figures import LEVEL, SIMULATED, THEORY, Series, curve_series
 from reproduce.replicas import late
-from results.folder import number
 
 SCENARIO = "setup3_who_diverges"
 TASK = "a quadratic in place of ResNet32 on CIFAR-10, eta h = 0.011, momentum 0.9"
@@ -23,12 +22,12 @@ SAME = (0.8, 1.25)  # of two losses that are the same
 
 
 def divergence(outputs):
-    key = lambda row: (int(row["cluster.learners"]), arm_of(row))
+    key = lambda row: (row["cluster.learners"], arm_of(row))
     statuses, times = defaultdict(set), defaultdict(list)
     rows = outputs.runs(SCENARIO)
     for row in rows:
         statuses[key(row)].add(row["status"])
-        times[key(row)].append(number(row["sim_time"]))
+        times[key(row)].append(row["sim_time"])
     counts = Counter(row["status"] for row in rows)
     curves = outputs.curves(SCENARIO, key, "time", "loss")
     ends = {
@@ -88,9 +87,9 @@ def limits(outputs):
     """The rates that the quadratic bears, whose 0.011 lies between two of them."""
     scenario = "how_large_a_rate_is_stable"
     key = lambda row: (
-        float(row["optimiser.momentum"]),
-        int(row["cluster.learners"]) - 1,
-        float(row["learning_rate.eta"]),
+        row["optimiser.momentum"],
+        row["cluster.learners"] - 1,
+        row["learning_rate.eta"],
     )
     grown = {
         where: not loss.mean < 0.5

@@ -1,7 +1,5 @@
 """Momentum after the switch: A8."""
 
-import json
-
 from papers.li2021.trained import accuracies, with_gaps
 from papers.li2021.words import claim, figure_of
 from reproduce.claims import paired_difference
@@ -34,7 +32,7 @@ ONE_RATE = 0.0145  # of SCENARIO
 
 
 def variant(row):
-    momenta = json.loads(row["sweep.protocol"])["phases"][1].get("momentum", [])
+    momenta = row["sweep.protocol"]["phases"][1].get("momentum", [])
     return VARIANTS.get(tuple(momenta), LINEAR)
 
 
@@ -77,7 +75,7 @@ def curves_figure(curves):
 
 def momentum_at_its_own_rate(outputs):
     """Is what zero momentum loses a matter of the rate, which is that of unchanged momentum?"""
-    key = lambda row: (variant(row), float(row["learning_rate.eta"]))
+    key = lambda row: (variant(row), row["learning_rate.eta"])
     errors = outputs.samples("setup1_which_momentum_at_its_own_rate", key, "final_test_error")
     rates = sorted({rate for _, rate in errors})
     arms = (UNCHANGED, ZERO)

@@ -13,7 +13,7 @@ def overhead(outputs):
     times = {
         setup: outputs.samples(
             f"setup{setup}_what_does_the_switch_cost",
-            lambda row: float(row["protocol.per_switch"]),
+            lambda row: row["protocol.per_switch"],
             "sim_time",
         )
         for setup in SETUPS

@@ -1,7 +1,5 @@
 """Which updates the policies make: items S5 and S6."""
 
-import json
-
 import numpy as np
 from papers.li2021.stragglers import DETECTOR, POLICIES, policy_of
 from papers.li2021.words import claim, figure_of
@@ -13,7 +11,7 @@ def updates_made(outputs):
     scenario = "which_updates_do_policies_make"
 
     def key(row):
-        windows = json.loads(row["cluster.windows"])
+        windows = row["cluster.windows"]
         return len(windows[0]["learners"]), policy_of(row)
 
     sizes = outputs.updates(scenario, key, "gradients")

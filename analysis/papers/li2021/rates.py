@@ -1,7 +1,5 @@
 """The learning rate where the minibatch shrinks: A9."""
 
-import json
-
 import numpy as np
 from papers.li2021.trained import TASKS
 from papers.li2021.words import claim, figure_of
@@ -19,7 +17,7 @@ TASK = TASKS[1]
 
 def arm(row):
     """(the update's samples over those before the switch, whether by ASP, whether its rate follows)."""
-    _, then = json.loads(row["sweep.protocol"])["phases"]
+    _, then = row["sweep.protocol"]["phases"]
     kind = then["protocol"]["kind"]
     part = SAMPLES[kind] * then.get("minibatch", 16) / 128
     eta = then["learning_rate"]["eta"] if "learning_rate" in then else ETA

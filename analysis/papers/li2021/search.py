@@ -30,9 +30,8 @@ def search(outputs):
 
 
 def costs_of(found):
-    """{(runs of the first protocol, of a setting): row of costs.csv, as numbers}."""
-    rows = ({name: float(cell) for name, cell in row.items()} for row in found["costs"])
-    return {(int(row["first_runs"]), int(row["runs"])): row for row in rows}
+    """{(runs of the first protocol, of a setting): row of costs.csv}."""
+    return {(row["first_runs"], row["runs"]): row for row in found["costs"]}
 
 
 # ---- the path

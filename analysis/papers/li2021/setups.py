@@ -1,6 +1,6 @@
 """The three setups, their runs, and what the paper and the authors' released logs say of them."""
 
-import json
+import math
 from dataclasses import dataclass
 
 from reproduce.outputs import digitised
@@ -41,14 +41,14 @@ def logged(column):
     """{setup: {share of BSP: what the released logs have}}, of a column of logs.csv."""
     found = {setup: {} for setup in SETUPS}
     for row in digitised("li2021", "logs"):
-        if row[column]:
-            found[int(row["setup"])][json.loads(row["share"])] = json.loads(row[column])
+        if not math.isnan(row[column]):
+            found[row["setup"]][row["share"]] = row[column]
     return found
 
 
 def share_of(row):
     """Of the work that a run does in BSP."""
-    return float(row["protocol.phases.0.end.work"])
+    return row["protocol.phases.0.end.work"]
 
 
 def scenario_of(setup):
@@ -67,10 +67,9 @@ def shares_of(setup):
 
 def accuracies(setup):
     """{protocol: ([fraction of the work], [test accuracy])} of the released runs, in the mean."""
-    rows = [row for row in digitised("li2021", "accuracy_curves") if row["setup"] == str(setup)]
+    rows = [row for row in digitised("li2021", "accuracy_curves") if row["setup"] == setup]
     curves = {}
     for protocol in dict.fromkeys(row["protocol"] for row in rows):
         mine = [row for row in rows if row["protocol"] == protocol]
-        column = lambda name: [float(row[name]) for row in mine]
-        curves[protocol] = column("work"), column("accuracy")
+        curves[protocol] = [row["work"] for row in mine], [row["accuracy"] for row in mine]
     return curves

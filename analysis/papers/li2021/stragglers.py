@@ -1,7 +1,5 @@
 """Transient stragglers, and what the policies save: items S1, S2, S4 and S5."""
 
-import json
-
 from papers.li2021.setups import ALL, seconds
 from papers.li2021.words import claim, figure_of
 from reproduce.claims import (
@@ -43,7 +41,7 @@ def latency(outputs):
 
     def key(row):
         name, each = ("ASP", 2.2) if row["protocol"] == "async" else ("BSP", 16)
-        return name, round(float(row["cluster.windows.0.delay"]) / each, 4)
+        return name, round(row["cluster.windows.0.delay"] / each, 4)
 
     times = outputs.samples("who_suffers_from_latency", key, "sim_time")
     slow = {
@@ -86,7 +84,7 @@ def latency(outputs):
 
 
 def policy_of(row):
-    policy = json.loads(row["sweep.protocol"])["phases"][0].get("stragglers", {"kind": "baseline"})
+    policy = row["sweep.protocol"]["phases"][0].get("stragglers", {"kind": "baseline"})
     return policy["kind"] if policy.get("windows", 1) == 1 else DEFAULT
 
 

@@ -31,7 +31,7 @@ def throughput(outputs):
 
 
 def images_a_second(outputs):
-    key = lambda row: ("ASP" if row["protocol"] == "async" else "BSP", int(row["cluster.learners"]))
+    key = lambda row: ("ASP" if row["protocol"] == "async" else "BSP", row["cluster.learners"])
     runs = outputs.samples("does_throughput_grow_with_learners", key, "sim_time")
     images = IMAGES * ALL[1].gradients
     return {where: sample(images / one.values) for where, one in runs.items()}
@@ -94,7 +94,7 @@ def totals(outputs):
 
 def time_line(outputs):
     scenario = "does_throughput_step_up_at_the_switch"
-    setup = lambda row: int(row["point"]) + 1
+    setup = lambda row: row["point"] + 1
     times = outputs.updates(scenario, setup, "time")
     sizes = outputs.updates(scenario, setup, "gradients")
     figure = figure_of("time_line")

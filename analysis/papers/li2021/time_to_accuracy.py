@@ -18,13 +18,11 @@ def time_to_accuracy(outputs):
     speed_ups = {}
     claims = []
     for row in digitised("li2021", "times_to_accuracy"):
-        setup, target = int(row["setup"]), float(row["accuracy"])
+        setup, target = row["setup"], row["accuracy"]
         found = speed_up(setup, target, clocks[setup])
         if target == TARGETS[setup]:
             speed_ups[setup] = found
-        claims.append(
-            to_accuracy(setup, target, float(row["BSP"]) / float(row["Sync-Switch"]), found)
-        )
+        claims.append(to_accuracy(setup, target, row["BSP"] / row["Sync-Switch"], found))
     claims += [in_order(speed_ups), asp_never()]
     return [*(curves_figure(setup, clocks[setup]) for setup in SETUPS), bars(clocks)], claims
 
@@ -103,15 +101,15 @@ def bars(clocks):
     """To every accuracy of the logs' table."""
     rows = digitised("li2021", "times_to_accuracy")
     figure = figure_of(
-        "time_to_accuracy", ticks=[f"{row['setup']}: {float(row['accuracy']):g}" for row in rows]
+        "time_to_accuracy", ticks=[f"{row['setup']}: {row['accuracy']:g}" for row in rows]
     )
     places, bar = side_by_side(PROTOCOLS)
     for name in PROTOCOLS:
         drawn, crosses = [], []
         for place, row in enumerate(rows):
-            setup, target, x = int(row["setup"]), float(row["accuracy"]), place + places[name]
-            if row[name]:
-                crosses.append((x, float(row[name])))
+            setup, target, x = row["setup"], row["accuracy"], place + places[name]
+            if np.isfinite(row[name]):
+                crosses.append((x, row[name]))
             if name in accuracies(setup):
                 one = seconds_to(setup, name, target, clocks[setup])
                 drawn += [(x, one)] if np.isfinite(one.mean) else []

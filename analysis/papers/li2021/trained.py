@@ -1,7 +1,5 @@
 """What the small tasks that stand in for ResNets ended at."""
 
-import json
-
 import numpy as np
 from reproduce.claims import paired_difference, sample
 from reproduce.figures import PLOTTED, Series, sampled
@@ -16,7 +14,7 @@ NAMES = {"sync": "BSP", "async": "ASP"}
 
 def arm_of(row):
     """What a run did, such as "BSP 25 %, ASP"."""
-    return ", ".join(map(phase, json.loads(row["sweep.protocol"])["phases"]))
+    return ", ".join(map(phase, row["sweep.protocol"]["phases"]))
 
 
 def phase(one):

@@ -18,12 +18,12 @@ def standstill(outputs):
     for (graph, overlap), rows in sorted(ends.items()):
         stuck = [row for row in rows if row["status"] == "deadlocked"]
         wanted = 0 if graph == "bipartite-exponential" else len(rows)
-        times = sorted(float(row["sim_time"]) for row in stuck)
+        times = sorted(row["sim_time"] for row in stuck)
         told = f"{len(stuck)} of {len(rows)}"
         if stuck:
             told += f", after {times[len(times) // 2]:.3g} minibatches' time in the median"
         claims.append(
-            claim(f"7.{graph}-{'overlap' if overlap == 'true' else 'in-turn'}").holds(
+            claim(f"7.{graph}-{'overlap' if overlap else 'in-turn'}").holds(
                 len(stuck) == wanted, told
             )
         )

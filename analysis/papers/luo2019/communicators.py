@@ -9,7 +9,7 @@ SETUP = 0.1
 
 def communicators(outputs):
     scenario = "what_does_a_new_group_cost"
-    key = lambda row: (protocol_of(row), float(row["cluster.network.communicator_setup"]))
+    key = lambda row: (protocol_of(row), row["cluster.network.communicator_setup"])
     made = outputs.samples(scenario, key, "gradients_applied")
     seconds = outputs.samples(scenario, key, "sim_time")[AR, 0.0].mean
     lost = {name: made[name, 0.0].mean - made[name, SETUP].mean for name in (AR, STATIC)}

@@ -1,7 +1,5 @@
 """Minibatches to a loss: item 8."""
 
-import json
-
 from papers.luo2019.losses import level_of
 from papers.luo2019.words import claim, figure_of
 from reproduce.claims import paired_difference, paired_ratio, sample
@@ -14,7 +12,7 @@ SIZES = (2, 3, 4, 8, 16)
 
 
 def name_of(row):
-    protocol = json.loads(row["sweep.protocol"])
+    protocol = row["sweep.protocol"]
     if protocol.get("schedule") == "group-division":
         return f"groups of {protocol['group']}"
     return {"all-reduce": "All-Reduce", "ad-psgd": "AD-PSGD"}.get(protocol["kind"], "static")

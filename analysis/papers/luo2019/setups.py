@@ -1,7 +1,5 @@
 """Whose runs are whose: protocols by the names of the paper, networks, the slow learner."""
 
-import json
-
 PS, AR, AD = "parameter server", "All-Reduce", "AD-PSGD"
 STATIC, RANDOM, BUFFER = "static", "random", "group buffer"
 DIVISION, INTRA = "group division", "inter-intra"
@@ -18,7 +16,7 @@ RING = 2 * (LEARNERS - 1) / LEARNERS * BYTES / BETWEEN
 
 def protocol_of(row):
     """As the paper names it."""
-    protocol = json.loads(row["sweep.protocol"])
+    protocol = row["sweep.protocol"]
     kind = protocol.get("schedule", protocol["kind"])
     names = {"sync": PS, "all-reduce": AR, "ad-psgd": AD, "group-buffer": BUFFER}
     name = names.get(kind) or kind.replace("group-division", DIVISION)
@@ -27,12 +25,12 @@ def protocol_of(row):
 
 def slowness_of(row):
     """How many times as long the slowest learner takes."""
-    return round(1 / min(json.loads(row["cluster.speeds"])))
+    return round(1 / min(row["cluster.speeds"]))
 
 
 def cards_of(row):
     """Whether exchanges share network cards; the server's runs stand with both."""
-    network = json.loads(row["cluster.network"])
+    network = row["cluster.network"]
     return {True: SHARED, False: ALONE, None: None}[network.get("shared")]
 
 

@@ -25,7 +25,7 @@ TOY = {
 
 
 def throughput(outputs):
-    rates = measured(outputs, lambda row: float(row["gradients_applied"]) / float(row["sim_time"]))
+    rates = measured(outputs, lambda row: row["gradients_applied"] / row["sim_time"])
     relative = {at: paired_ratio(one, rates[*at[:2], AR]) for at, one in rates.items()}
     claims = [
         *equal_machines(relative),
@@ -126,11 +126,9 @@ def calibration(relative):
 
 def conflicts(outputs):
     """Groups of three send 12 messages; a division of 16 into 4, 3, 3, 3, 3 sends 72."""
-    share = measured(
-        outputs, lambda row: float(row["conflicts"] or 0) / float(row["gradients_applied"])
-    )
-    sent = measured(
-        outputs, lambda row: float(row["messages"] or 0) / float(row["gradients_applied"])
+    share, sent = (
+        measured(outputs, lambda row, name=name: row[name] / row["gradients_applied"])
+        for name in ("conflicts", "messages")
     )
     at = lambda name: share[ALONE, 1, name].mean
     yield claim("6.conflicts").holds(

@@ -28,7 +28,7 @@ def of_parts(statistic, times):
 
 
 def setting(row):
-    return LINKS[float(row["cluster.network.bandwidth"])], int(row["learners"]) - 50
+    return LINKS[row["cluster.network.bandwidth"]], row["learners"] - 50
 
 
 class Steps:

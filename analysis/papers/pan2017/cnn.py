@@ -27,7 +27,7 @@ def fig2_cnn(outputs):
 def fig5_cnn(outputs):
     def judged():
         scenario = "gpu/fig5_how_many_updates_until_it_converges"
-        gradients = lambda row: int(row["learners"]) - 6
+        gradients = lambda row: row["learners"] - 6
         curves = outputs.curves(scenario, gradients, "update", "test_error")
         updates = {n: first_at(*mean_curve(found), TARGET) for n, found in curves.items()}
         over = updates[50] / updates[100]
@@ -38,7 +38,7 @@ def fig5_cnn(outputs):
 
 def fig7_cnn(outputs):
     def judged():
-        rate_of = lambda row: float(row["learning_rate.eta"])
+        rate_of = lambda row: row["learning_rate.eta"]
         curves = outputs.curves("gpu/fig7_which_rate_is_best", rate_of, "update", "test_error")
         ends = {rate: late(found, 0.05).mean for rate, found in sorted(curves.items())}
         places = [first_at(*mean_curve(curves[rate]), 1.1 * end) for rate, end in ends.items()]

@@ -17,7 +17,7 @@ FULL_RATE = 0.1  # the paper's
 
 
 def delay_and_rate(row):
-    return int(row["learners"]) - 1, float(row["learning_rate.eta"])
+    return row["learners"] - 1, row["learning_rate.eta"]
 
 
 # ---- MNIST
@@ -65,7 +65,7 @@ def at_the_full(errors, rates):
 def ramp(outputs):
     errors = outputs.samples(
         "fig2_does_a_ramp_help",
-        lambda row: (int(row["learners"]) - 1, row["protocol"]),
+        lambda row: (row["learners"] - 1, row["protocol"]),
         "final_test_error",
     )
     cold, warm = ({d: errors[d, name] for d in (5, 20)} for name in ("async", "switch"))

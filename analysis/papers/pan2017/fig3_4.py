@@ -15,7 +15,7 @@ WITHIN_2_S = {98: 0.80, 100: 0.30}
 def arrivals(outputs):
     """{k: T_(k) of each iteration}; those of an iteration are of the same 100 gradients."""
     found = outputs.updates(
-        "fig4_how_long_until_k_are_there", lambda row: int(row["k"]), "iteration_time"
+        "fig4_how_long_until_k_are_there", lambda row: row["k"], "iteration_time"
     )
     return {k: times[0] for k, times in found.items()}
 

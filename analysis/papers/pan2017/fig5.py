@@ -13,7 +13,7 @@ BACKUPS = 6
 
 def fig5(outputs):
     scenario = "fig5_how_many_updates_until_it_converges"
-    gradients = lambda row: int(row["learners"]) - BACKUPS
+    gradients = lambda row: row["learners"] - BACKUPS
     curves = outputs.curves(scenario, gradients, "update", "loss")
     updates = {n: place_of(curves[n], TARGET) for n in NS}
     over_100 = {n: updates[n] / updates[100] for n in NS}

@@ -1,6 +1,5 @@
 """Fig 6 in a run: the step with backups that keep computing, which the paper only estimates."""
 
-import json
 import math
 from itertools import pairwise
 
@@ -34,12 +33,12 @@ SEMANTICS = {
 
 
 def late_of(row):
-    protocol = json.loads(row["sweep.protocol"])
+    protocol = row["sweep.protocol"]
     return "shared" if protocol.get("tokens") == "shared" else protocol["late"]
 
 
 def fig6_run(outputs):
-    key = lambda row: (late_of(row), int(row["k"]))
+    key = lambda row: (late_of(row), row["k"])
     steps = outputs.samples(SCENARIO, key, "mean_iteration_time")
     updates = float(outputs.runs(SCENARIO)[0]["updates"])
     dropped = scaled(outputs.samples(SCENARIO, key, "gradients_dropped"), 1 / updates)

@@ -14,7 +14,7 @@ LEVELS = (0.01, 0.005)  # the curves of the rates x 1/4 and x 1 cross between th
 
 
 def fig7(outputs):
-    rate_of = lambda row: float(row["learning_rate.eta"])
+    rate_of = lambda row: row["learning_rate.eta"]
     curves = outputs.curves("fig7_which_rate_is_best", rate_of, "update", "loss")
     figure = figure_of("fig7")
     figure.series = [curve_series(f"rate {FACTORS[rate]}", curves[rate]) for rate in FACTORS]

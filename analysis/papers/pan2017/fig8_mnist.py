@@ -17,7 +17,7 @@ TARGETS = (0.085, 0.10, 0.12, 0.15)
 
 
 def protocol_and_rate(row):
-    return row["protocol"], float(row["learning_rate.eta"])
+    return row["protocol"], row["learning_rate.eta"]
 
 
 class Rates:

@@ -1,6 +1,5 @@
 """What enters an update, and what becomes of late gradients: items 1 to 3."""
 
-import json
 from collections import Counter, defaultdict
 
 import numpy as np
@@ -14,7 +13,7 @@ N, B = 96, 4
 
 
 def point_of(row):
-    return int(row["point"])
+    return row["point"]
 
 
 class Books:
@@ -85,7 +84,7 @@ def with_backups(books, stale):
 
 
 def cost_of_late(outputs):
-    late_of = lambda row: json.loads(row["sweep.protocol"]).get("late", "rejoin")
+    late_of = lambda row: row["sweep.protocol"].get("late", "rejoin")
     steps = outputs.samples("what_do_late_gradients_cost", late_of, "mean_iteration_time")
     for late in ("rejoin", "cancel"):
         yield claim(f"2.server-{late}").near(steps[late])
@@ -103,7 +102,7 @@ def exact_loss(updates):
 
 
 def independent_of_b(outputs):
-    backups = lambda row: int(row["learners"]) - GRADIENTS
+    backups = lambda row: row["learners"] - GRADIENTS
     curves = outputs.curves("does_b_matter_to_the_training", backups, "update", "loss")
     return [], [
         claim(f"3.b{b}").all_near(

@@ -1,6 +1,5 @@
 """What is in an update, and how stale it is on average: items 1, 2 and 3."""
 
-import json
 from collections import Counter, defaultdict
 
 from papers.zhang2016.words import claim
@@ -11,12 +10,14 @@ LEARNERS = 30
 
 def averages(outputs):
     found = defaultdict(list)
-    scenario = "how_stale_on_average"
-    named = lambda row: (law_of(row), row["sweep.protocol"])
-    for (law, text), one in outputs.samples(scenario, named, "mean_staleness").items():
-        protocol = json.loads(text)
+
+    def key(row):
+        protocol = row["sweep.protocol"]
         pull = protocol.get("pull", "after") if "n" in protocol else "never"
-        found[pull].append((law, protocol.get("n", 0), one))
+        return pull, law_of(row), protocol.get("n", 0)
+
+    for (pull, *at), one in outputs.samples("how_stale_on_average", key, "mean_staleness").items():
+        found[pull].append((*at, one))
     claims = [claim("1.fresh").all_near([(law, 0.0, one) for law, _, one in found["never"]])]
     for pull, above in (("after", LEARNERS - 1), ("before", LEARNERS)):
         claims.append(
@@ -30,7 +31,7 @@ def averages(outputs):
 def updates(outputs):
     """Item 2, from the timelines."""
     scenario = "what_is_in_an_update"
-    ns = {int(row["point"]): int(row["protocol.n"]) for row in outputs.runs(scenario)}
+    ns = {row["point"]: row["protocol.n"] for row in outputs.runs(scenario)}
     fates = {n: Counter() for n in ns.values()}
     sizes = {n: Counter() for n in ns.values()}
     for event in outputs.trace(scenario):

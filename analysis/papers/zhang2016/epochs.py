@@ -20,7 +20,7 @@ TASK = "lambda = 30, a minibatch takes mu / 128 + 0.01, an update 0.0018"
 
 def epochs(outputs):
     scenario = "how_long_is_an_epoch"
-    key = lambda row: (NAMES[row["protocol"], int(row["k"])], int(row["model.minibatch"]))
+    key = lambda row: (NAMES[row["protocol"], row["k"]], row["model.minibatch"])
     runs = outputs.samples(scenario, key, "sim_time")
     updates = outputs.samples(scenario, key, "updates")
     gradients = outputs.samples(scenario, key, "gradients_applied")

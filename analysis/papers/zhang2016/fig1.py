@@ -1,7 +1,5 @@
 """Fig 1: how stale gradients are, 30 learners: item 4."""
 
-import json
-
 from papers.zhang2016.words import claim, figure_of
 from reproduce.claims import against_one_run, sample
 from reproduce.figures import sampled
@@ -22,8 +20,8 @@ TABLE_ROWS = {
 LOW_JITTER = ("normal, 1 %", "normal, 5 %", "normal, 10 %", "normal, 20 %")
 
 
-def law_name(text):
-    law = json.loads(text)
+def law_name(row):
+    law = row["cluster.runtime"]
     if law["distribution"] == "normal":
         return f"normal, {100 * law['sd']:g} %"
     return {"exponential": "exp(1)", "shifted-exponential": "0.5 + exp(0.5)"}[law["distribution"]]
@@ -31,12 +29,12 @@ def law_name(text):
 
 def protocol_name(row):
     """ "n = 6" of softsync, else the kind."""
-    protocol = json.loads(row["sweep.protocol"])
+    protocol = row["sweep.protocol"]
     return f"n = {protocol['n']}" if "n" in protocol else protocol["kind"]
 
 
 def point_of(row):
-    return law_name(row["cluster.runtime"]), int(row["protocol.n"])
+    return law_name(row), row["protocol.n"]
 
 
 def share(counts, wanted):
@@ -134,7 +132,7 @@ def low_jitter(ending, laws):
 def fig1_in_step(outputs):
     key = lambda row: (
         f"normal, {100 * float(row['cluster.runtime.sd']):g} %",
-        int(row["protocol.n"]),
+        row["protocol.n"],
     )
     counts = outputs.staleness("fig1_from_a_start_in_step", key)
     laws = {law: {n: counts[law, n] for n in NS} for law in LOW_JITTER}

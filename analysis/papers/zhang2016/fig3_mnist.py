@@ -1,7 +1,5 @@
 """Fig 3 with networks: small models on MNIST stand in for the CNN, and the CNN itself: items 5 and 6."""
 
-import json
-
 import numpy as np
 from papers.zhang2016.fig1 import protocol_name
 from papers.zhang2016.words import claim, figure_of
@@ -16,7 +14,7 @@ CHANCE = 0.85
 
 
 def key(row):
-    return json.loads(row["learning_rate"])["kind"], protocol_name(row)
+    return row["learning_rate"]["kind"], protocol_name(row)
 
 
 def panels(outputs, scenario, name, task):

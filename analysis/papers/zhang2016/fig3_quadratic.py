@@ -105,7 +105,7 @@ def identities(rows):
 
 def serial(outputs):
     """Item 1: hardsync and serial SGD against the mean loss of the heavy ball."""
-    key = lambda row: int(row["cluster.learners"])
+    key = lambda row: row["cluster.learners"]
     curves = outputs.curves("is_hardsync_serial", key, "update", "loss")
     places = [20, 50, 100, 150, 200]
     exact = heavy_ball(places[-1], 30)

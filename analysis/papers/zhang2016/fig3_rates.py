@@ -40,7 +40,7 @@ PERCEPTRON = Task(
 
 
 def name_and_rate(row):
-    return protocol_name(row), float(row["learning_rate.eta"])
+    return protocol_name(row), row["learning_rate.eta"]
 
 
 def fig3_rates(outputs):

@@ -1,6 +1,5 @@
 """Hardsync's time over 1-softsync's, against jitter and learners: item 8."""
 
-import json
 from itertools import pairwise
 
 from papers.laws import harmonic, normal_maximum
@@ -14,9 +13,8 @@ from reproduce.claims import (
 from reproduce.figures import THEORY, Series, sampled
 
 
-def expected_ratio(text, learners):
+def expected_ratio(law, learners):
     """E[X_{P:P}] / E[X]."""
-    law = json.loads(text)
     if law["distribution"] == "normal":
         return normal_maximum(1, law["sd"], learners) / normal_maximum(1, law["sd"], 1)
     shift = law.get("shift", 0.0)
@@ -24,9 +22,10 @@ def expected_ratio(text, learners):
 
 
 def jitter(outputs):
-    key = lambda row: (row["cluster.runtime"], int(row["cluster.learners"]), row["protocol"])
-    times = outputs.samples("who_waits_longer_with_jitter", key, "mean_iteration_time")
-    laws = list(dict.fromkeys(law for law, _, _ in times))
+    scenario = "who_waits_longer_with_jitter"
+    key = lambda row: (law_name(row), row["cluster.learners"], row["protocol"])
+    times = outputs.samples(scenario, key, "mean_iteration_time")
+    laws = {law_name(row): row["cluster.runtime"] for row in outputs.runs(scenario)}
     learners = sorted({p for _, p, _ in times})
     ratios = {
         (law, p): paired_ratio(times[law, p, "hardsync"], times[law, p, "softsync"])
@@ -35,11 +34,10 @@ def jitter(outputs):
     }
     figure = figure_of("jitter")
     for law in laws:
-        found = [ratios[law, p] for p in learners]
-        name = law_name(law)
+        expected = [expected_ratio(laws[law], p) for p in learners]
         figure.series += [
-            Series(name, THEORY, learners, [expected_ratio(law, p) for p in learners]),
-            sampled(name, learners, found),
+            Series(law, THEORY, learners, expected),
+            sampled(law, learners, [ratios[law, p] for p in learners]),
         ]
     return [figure], claims_of(ratios, laws, learners)
 
@@ -53,7 +51,7 @@ def claims_of(ratios, laws, learners):
     return [
         claim("8.ratio").all_near(
             [
-                (f"{law_name(law)}, P = {p}", expected_ratio(law, p), one)
+                (f"{law}, P = {p}", expected_ratio(laws[law], p), one)
                 for (law, p), one in ratios.items()
             ]
         ),
@@ -66,7 +64,7 @@ def claims_of(ratios, laws, learners):
 
 def half_slower(ratios, laws):
     """The jitter at which the ratio passes 1.5, on straight lines."""
-    normal = [(json.loads(law).get("sd"), ratios[law, 30].mean) for law in laws]
+    normal = [(law.get("sd"), ratios[name, 30].mean) for name, law in laws.items()]
     normal = [(0.0, 1.0)] + [(sd, found) for sd, found in normal if sd]
     for (a, low), (b, high) in zip(normal, normal[1:]):
         if low < 1.5 <= high:

@@ -1,7 +1,5 @@
 """Overlap of computing and the server's work: item 11."""
 
-import json
-
 from papers.zhang2016.words import claim
 from reproduce.claims import is_above, paired_difference, times
 from reproduce.replicas import late
@@ -11,7 +9,7 @@ def overlap(outputs):
     scenario = "does_overlap_pay"
 
     def key(row):
-        protocol = json.loads(row["sweep.protocol"])
+        protocol = row["sweep.protocol"]
         return protocol["n"], protocol.get("pull", "after")
 
     ends = outputs.samples(scenario, key, "sim_time")

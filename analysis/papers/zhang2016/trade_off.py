@@ -11,7 +11,7 @@ PRODUCTS = (128, 256, 512, 1024)
 
 def name_and_pair(row):
     """The protocol, lambda and mu."""
-    return NAMES[row["protocol"]], int(row["cluster.learners"]), int(row["model.minibatch"])
+    return NAMES[row["protocol"]], row["cluster.learners"], row["model.minibatch"]
 
 
 def trade_off(outputs):

@@ -18,7 +18,7 @@ PRODUCTS = SMALL, LARGE = 128, 512
 
 def trade_off_rates(outputs):
     scenario = "does_error_follow_mu_lambda_at_the_best_rate"
-    key = lambda row: (name_and_pair(row), float(row["learning_rate.eta"]))
+    key = lambda row: (name_and_pair(row), row["learning_rate.eta"])
     errors = defaultdict(dict)
     for (at, rate), one in outputs.samples(scenario, key, "final_test_error").items():
         errors[at][rate] = one

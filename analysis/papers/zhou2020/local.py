@@ -1,6 +1,5 @@
 """Local SGD: what it saves in time and costs in error: item 2."""
 
-import json
 import math
 
 import numpy as np
@@ -8,6 +7,7 @@ from papers.zhou2020.protocols import measured_round, protocol_of
 from papers.zhou2020.words import claim, figure_of
 from reproduce.claims import Sample, paired_difference, sample
 from reproduce.figures import THEORY, Series, sampled
+from reproduce.outputs import law_of
 from reproduce.replicas import late
 
 LEARNERS = 16
@@ -18,7 +18,7 @@ def speedup(outputs):
     steps = {}
     for row in outputs.runs("how_much_faster_is_local_sgd"):
         protocol = protocol_of(row)
-        r = 8 * float(row["cluster.network.latency"])
+        r = 8 * row["cluster.network.latency"]
         steps[r, protocol] = measured_round(protocol, row, 1) / protocol.tau
     syncs = {r: one for (r, protocol), one in steps.items() if protocol.kind == "all-reduce"}
     found = {
@@ -61,8 +61,7 @@ def longest_of_sums(shape, scale, learners):
     return scale * width * (0.5 + above.sum() - above[-1] / 2)
 
 
-def longest_round(text, tau):
-    law = json.loads(text)
+def longest_round(law, tau):
     if law["distribution"] == "exponential":
         return longest_of_sums(tau, law["mean"], LEARNERS)
     return longest_of_sums(tau * law["shape"], law["scale"], LEARNERS)
@@ -70,30 +69,27 @@ def longest_round(text, tau):
 
 def waiting(outputs):
     scenario = "how_long_do_learners_wait_for_each_other"
-    key = lambda row: (row["cluster.runtime"], protocol_of(row).tau)
+    key = lambda row: (law_of(row), protocol_of(row).tau)
     found = outputs.samples(scenario, key, "mean_iteration_time")
-    laws = list(dict.fromkeys(law for law, _ in found))
-    names = {law: LAW_NAMES[json.loads(law)["distribution"]] for law in laws}
+    laws = {law_of(row): row["cluster.runtime"] for row in outputs.runs(scenario)}
     taus = sorted({tau for _, tau in found})
-    expected = {(law, tau): longest_round(law, tau) / tau for law, tau in found}
+    expected = {(law, tau): longest_round(laws[law], tau) / tau for law, tau in found}
     figure = figure_of("waiting", learners=LEARNERS)
     for law in laws:
         figure.series += [
-            Series(names[law], THEORY, taus, [expected[law, tau] for tau in taus]),
-            sampled(names[law], taus, [found[law, tau] for tau in taus]),
+            Series(LAW_NAMES[law], THEORY, taus, [expected[law, tau] for tau in taus]),
+            sampled(LAW_NAMES[law], taus, [found[law, tau] for tau in taus]),
         ]
     claims = [
         claim("2.waiting").all_near(
             [
-                (f"{names[law]}, tau = {tau}", expected[law, tau], one)
+                (f"{LAW_NAMES[law]}, tau = {tau}", expected[law, tau], one)
                 for (law, tau), one in found.items()
             ]
         )
     ]
     claims += [
-        claim(f"2.waits-less-{json.loads(law)['distribution']}").rising(
-            [found[law, tau] for tau in reversed(taus)]
-        )
+        claim(f"2.waits-less-{law}").rising([found[law, tau] for tau in reversed(taus)])
         for law in laws
     ]
     return [figure], claims

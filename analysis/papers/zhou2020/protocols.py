@@ -1,6 +1,5 @@
 """What is swept: sync, Local SGD and DaSGD, as one protocol with a round, a delay and a share xi."""
 
-import json
 from dataclasses import dataclass
 
 
@@ -30,7 +29,7 @@ class Protocol:
 
 def protocol_of(row):
     """The Protocol of a row of runs.csv."""
-    protocol = json.loads(row["sweep.protocol"])
+    protocol = row["sweep.protocol"]
     kind = protocol["kind"]
     if kind != "dasgd":
         return Protocol(kind, protocol.get("tau", 1))
@@ -44,6 +43,6 @@ def measured_round(protocol, row, step):
     """The time of a round in which an average is waited for, of a run whose minibatches all take
     `step`. Sync waits in each. The others do not wait for the last average, nor, where the delay is
     a whole round, for the one before: a wait comes after the step."""
-    rounds = int(row["updates"]) // protocol.tau
+    rounds = row["updates"] // protocol.tau
     without = 0 if protocol.kind == "all-reduce" else 1 + (protocol.delay == protocol.tau)
-    return (float(row["sim_time"]) - without * protocol.tau * step) / (rounds - without)
+    return (row["sim_time"] - without * protocol.tau * step) / (rounds - without)

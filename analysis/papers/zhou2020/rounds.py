@@ -6,29 +6,34 @@ from papers.zhou2020.protocols import measured_round, protocol_of
 from papers.zhou2020.words import claim, figure_of
 from reproduce.claims import Sample
 from reproduce.figures import THEORY, Series, sampled
-from results.folder import number
 
-LINKS = 8  # one after another in a tree of 16 learners
+LEARNERS = 16
+LINKS = 8  # one after another in a tree of them
 
 
 def shares(outputs, scenario, key):
     """{key(row): (share of the run that its learners compute, share of their exchanges that is
     hidden)} of the first replica; nothing is random."""
-    runs = [row for row in outputs.runs(scenario) if number(row["replica"]) == 0]
-    lengths = {key(row): float(row["sim_time"]) for row in runs}
+    lengths = outputs.samples(scenario, key, "sim_time")
+    busy, hidden, visible = (
+        {
+            where: sum(of)
+            for where, (of, *_) in outputs.series(scenario, key, "learners", name).items()
+        }
+        for name in ("busy", "hidden", "communicating")
+    )
     found = {}
-    for where, (rows, *_) in outputs.by_replica(scenario, key, "learners.csv").items():
-        total = lambda name: sum(number(row[name]) for row in rows)
-        exchanging = total("hidden") + total("communicating")
+    for where, length in lengths.items():
+        exchanging = hidden[where] + visible[where]
         found[where] = (
-            Sample(total("busy") / (len(rows) * lengths[where])),
-            Sample(total("hidden") / exchanging if exchanging else math.nan),
+            Sample(busy[where] / (LEARNERS * length.values[0])),
+            Sample(hidden[where] / exchanging if exchanging else math.nan),
         )
     return found
 
 
 def average_time(row):
-    return LINKS * float(row["cluster.network.latency"])
+    return LINKS * row["cluster.network.latency"]
 
 
 def rounds(outputs):

@@ -19,7 +19,7 @@ def average_time(network, workers, link):
 
 
 def step_of(row):
-    return float(row["cluster.runtime.value"])
+    return row["cluster.runtime.value"]
 
 
 def scale(outputs):
@@ -34,7 +34,7 @@ def scale_with_nodes(outputs):
 def scale_up(outputs, scenario, network, words):
     figures, claims = [], []
     speedups = {
-        (step_of(row), protocol_of(row), int(row["cluster.learners"])): speedup_of(row)
+        (step_of(row), protocol_of(row), row["cluster.learners"]): speedup_of(row)
         for row in outputs.runs(scenario)
     }
     for step, (net, link) in NETS.items():
@@ -53,7 +53,7 @@ def scale_up(outputs, scenario, network, words):
 def speedup_of(row):
     """Over one worker, who averages with nobody."""
     protocol, step = protocol_of(row), step_of(row)
-    return int(row["cluster.learners"]) * protocol.tau * step / measured_round(protocol, row, step)
+    return row["cluster.learners"] * protocol.tau * step / measured_round(protocol, row, step)
 
 
 def scale_figure(network, words, net, wanted, found, needed):

@@ -25,7 +25,7 @@ def slopes_of(steps, gradients):
 
 
 def slope(outputs):
-    key = lambda row: (protocol_of(row), int(row["stop.updates"]))
+    key = lambda row: (protocol_of(row), row["stop.updates"])
     curves = outputs.curves("does_the_gradient_vanish_as_fast", key, "update", "loss")
     found = {at: sample([mean_square(y) for _, y in replicas]) for at, replicas in curves.items()}
     protocols = list(dict.fromkeys(one for one, _ in found))

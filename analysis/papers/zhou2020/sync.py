@@ -22,7 +22,7 @@ def agrees(id, bound, found):
 def one_step(outputs):
     key = lambda row: (
         row["model.precision"],
-        float(row["optimiser.momentum"]),
+        row["optimiser.momentum"],
         protocol_of(row).kind,
     )
     curves = outputs.curves("is_local_sgd_of_one_step_sync", key, "update", "loss")

@@ -36,7 +36,7 @@ def pack(folder, ending):
 def read_all(folder):
     """What each reader of outputs finds, as text, in which nan is nan."""
     name, outputs = folder.name, Outputs(folder.parent)
-    k_of = lambda row: int(row["k"])
+    k_of = lambda row: row["k"]
     found = (
         read_folder(folder).curve.to_csv(),
         read_folder(folder).staleness.to_csv(),

@@ -71,7 +71,7 @@ class Search(fabricate.Folder):
         for old, new, words in (
             ("target", "pass", "there is not one row of verdict target"),
             (",fail,", ",<b>,", "verdict must be one of"),
-            ("0.6", "nanx", "could not convert"),
+            ("0.6", "nanx", "column accuracy: could not convert"),
             ("0.125", "1e400", "share must be a number from 0 to 1, got inf"),
         ):
             (self.folder / "search.csv").write_text(table.replace(old, new))

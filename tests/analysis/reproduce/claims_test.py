@@ -572,7 +572,7 @@ class DelayedAverages(unittest.TestCase):
     def test_a_round_by_hand(self):
         # T_c = 1, T_s = 6, tau = 4: average 1 is there at 10, average 2 at 16, with d = 4 at the end
         # of a round; with d = 1 at 10 and, three steps and one average later, at 19.
-        row = lambda time: {"updates": "12", "sim_time": str(time)}
+        row = lambda time: {"updates": 12, "sim_time": time}
         self.assertEqual(measured_round(Protocol("dasgd", 4, 4), row(14), 1), 6)
         self.assertEqual(measured_round(Protocol("dasgd", 4, 1), row(22), 1), 9)
         self.assertEqual(measured_round(Protocol("local-sgd", 4), row(24), 1), 10)

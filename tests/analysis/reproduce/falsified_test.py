@@ -22,7 +22,7 @@ TIMES = {1: 1.0, 2: 2.0, 4: 4.0}  # of an update, by k
 
 
 def k_of(row):
-    return int(row["protocol.k"])
+    return row["protocol.k"]
 
 
 def times(outputs):
@@ -127,29 +127,28 @@ class Files(MadeUpRuns):
     def test_results_are_falsified_and_labels_are_not(self):
         noted = NotedFiles(ResultFiles(self.folder.parent))
         times(Outputs(self.folder.parent, noted))
-        found = {(one.file, one.column) for one, _ in noted.readings()}
+        found = {(one.table, one.column) for one, _ in noted.readings()}
         self.assertEqual(
             found,
-            {("runs.csv", "mean_iteration_time"), ("runs.csv", "status"), ("curve.csv", "time"), ("curve.csv", "loss")},
+            {("runs", "mean_iteration_time"), ("runs", "status"), ("curve", "time"), ("curve", "loss")},
         )
 
     def test_rows_and_series_of_the_column_alone_are_other_ones(self):
         files = ResultFiles(self.folder.parent)
-        reading = Reading("race", "runs.csv", "updates")
+        reading = Reading("race", "runs", "updates")
         false = FalsifiedFiles(files, reading, True, "reversed")
-        rows = [row["updates"] for row in false.rows("race", "runs.csv")]
-        self.assertEqual(rows, ["40"] * 8 + ["20"] * 8 + ["10"] * 8)
-        self.assertEqual(false.series("race", "runs.csv", "updates")[0, 0], [40])
-        self.assertEqual(false.series("race", "runs.csv", "k")[0, 0], [1])
-        self.assertEqual([row["k"] for row in false.rows("race", "runs.csv")][::8], ["1", "2", "4"])
+        rows = [row["updates"] for row in false.rows("race", "runs")]
+        self.assertEqual(rows, [40] * 8 + [20] * 8 + [10] * 8)
+        self.assertEqual(false.series("race", "runs", "updates")[0, 0], [40])
+        self.assertEqual(false.series("race", "runs", "k")[0, 0], [1])
+        self.assertEqual([row["k"] for row in false.rows("race", "runs")][::8], [1, 2, 4])
         self.assertTrue(false.differs)
-        self.assertEqual(files.rows("race", "runs.csv")[0]["updates"], "10")
+        self.assertEqual(files.rows("race", "runs")[0]["updates"], 10)
 
     def test_gradients_of_a_trace_go_to_other_points(self):
         fabricate.trace(self.folder, [fabricate.gradient(p, 0, 0, p, 2 * p + 1, "used") for p in (0, 1)])
         lengths = lambda way: {
-            event["pid"]: event["dur"] / 1e6
-            for event in FalsifiedFiles(ResultFiles(self.folder.parent), Reading("race", "trace.json"), False, way).events("race")
+            event["pid"]: event["dur"] / 1e6 for event in FalsifiedFiles(ResultFiles(self.folder.parent), Reading("race", "trace"), False, way).events("race")
         }
         self.assertEqual([lengths(way) for way in WAYS], [{0: 1, 1: 1}, {0: 2, 1: 1}, {0: 2, 1: 1}, {0: 1, 1: 2}, {0: 1, 1: 2}])
 
