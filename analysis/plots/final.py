@@ -2,17 +2,15 @@
 
 import math
 import re
-from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.colors import to_rgba
 from matplotlib.transforms import offset_copy
 from plots import style
-from plots.bands import mean_and_half
 from plots.encoding import MOST_PANELS, best_of_each, left_out_words, looks_of
 from plots.encoding import shown_values, split_labels
 from plots.panels import Panels
-from plots.sweep import DIVERGED, keys_of, name_of, ranking
+from plots.sweep import keys_of, ranking
 
 LEAST_NUMBERS = 3  # of a swept number that is worth a plot
 MOST_TICKS = 6
@@ -36,33 +34,13 @@ def is_log_spaced(values):
     return ratios.std() / ratios.mean() < gaps.std() / gaps.mean()
 
 
-@dataclass
-class Ends:
-    """What runs end with: its name, {point: (mean over the runs that have it, half of its 95 %
-    interval (NaN for one run), whether any has it not)}, and what those that have it did."""
-
-    name: str
-    of: dict
-    did: str
-
-
-def finals(folder, y):
-    """The Ends of the final y of runs that did not diverge."""
-    runs, found = folder.runs, {}
-    kept = runs[(runs["status"] != DIVERGED) & np.isfinite(runs[f"final_{y}"])]
-    for point, values in kept.groupby("point")[f"final_{y}"]:
-        mean, half = map(float, mean_and_half(values.to_numpy()))
-        found[point] = mean, half, DIVERGED in folder.statuses[point].values()
-    return Ends(f"final {name_of(y)}", found, "did not diverge")
-
-
-def draw_line(axes, finals_of, key, label, looks, aside):
-    """Draws points' finals against their values of the key, so many typographic points aside, lest
+def draw_line(axes, samples, key, label, looks, aside):
+    """Draws points' Samples against their values of the key, so many typographic points aside, lest
     intervals hide each other; returns the means."""
-    found = sorted((key.of[number], *one) for number, one in finals_of.items())
+    found = sorted((key.of[n], one.mean, one.half, one.never > 0) for n, one in samples.items())
     if not found:
         return []
-    x, mean, half, diverged = (np.array(column) for column in zip(*found))
+    x, mean, half, never = (np.array(column) for column in zip(*found))
     place = offset_copy(axes.transData, axes.figure, aside, 0, "points")
     looks |= {"label": label or None, "transform": place, "linewidth": 1.3, "elinewidth": 0.8}
     looks["ecolor"] = to_rgba(looks["color"], 0.5)
@@ -70,7 +48,7 @@ def draw_line(axes, finals_of, key, label, looks, aside):
     axes.errorbar(x, mean, half, **looks)
     axes.update_datalim(np.column_stack([np.tile(x, 2), np.append(mean - half, mean + half)]))
     dots = {"color": looks["color"], "markersize": 3.5, "transform": place}
-    for which, face in ((~diverged, looks["color"]), (diverged, "white")):
+    for which, face in ((~never, looks["color"]), (never, "white")):
         axes.plot(x[which], mean[which], "o", markerfacecolor=face, **dots)
     return list(mean)
 
@@ -102,15 +80,15 @@ def lines_of(points, inside, key, colour, shown, ranks):
     return lines
 
 
-def caption(folder, key, ends, others, thinned, drawn, ranks):
+def caption(folder, key, measure, others, thinned, drawn, ranks):
     """Says what points and bars are, and what is left out."""
     points = folder.points
     replicas = max(map(len, folder.statuses.values()))
     told = "One run each."
     if replicas > 1:
         told = f"Mean over {replicas} replicas and its 95 % interval (Student's t)."
-    if any(ends.of[n][-1] for n in drawn if n in ends.of):
-        told += f" White: over the runs that {ends.did}."
+    if any(0 < measure.samples[n].replicas and measure.samples[n].never for n in drawn):
+        told += f" White: over the runs that {measure.did}."
     without = [n for n in points if key.of[n] is None]
     notes = [told]
     if without:
@@ -129,19 +107,19 @@ def other_keys(points, key, having):
     return [one for one in keys if one.path != key.path]
 
 
-def draw_lines(axes, ends, key, lines):
+def draw_lines(axes, measure, key, lines):
     """Draws the curves of a panel side by side; returns the means."""
     means = []
     for i, (label, looks, inside) in enumerate(lines):
         aside = ASIDE * (i - (len(lines) - 1) / 2)
-        of_line = {n: ends.of[n] for n in inside if n in ends.of}
+        of_line = {n: measure.value(n) for n in inside if measure.samples[n].replicas}
         means += draw_line(axes, of_line, key, label, looks, aside)
     return means
 
 
-def draw_final(folder, key, ends, title):
-    """The figure: Ends against the values of a swept number, in panels for the first of two or more
-    further keys."""
+def draw_final(folder, key, measure, title):
+    """The figure: a Measure against the values of a swept number, over the runs that have it, in panels
+    for the first of two or more further keys."""
     points, ranks = folder.points, ranking(folder)
     having = [n for n in points if key.of[n] is not None]
     keys = other_keys(points, key, having)
@@ -155,13 +133,13 @@ def draw_final(folder, key, ends, title):
     panels = Panels(title, titles, legends)
     means = []
     for axes, of_one in zip(panels.axes, lines):
-        means += draw_lines(axes, ends, key, of_one)
+        means += draw_lines(axes, measure, key, of_one)
     for axes in panels.axes:
         set_axes(axes, key.numbers, means)
     drawn = [n for of_one in lines for *_, inside in of_one for n in inside]
     thinned = [one for one in keys[:2] if len({one.of[n] for n in drawn}) < len(one.values)]
-    told = caption(folder, key, ends, keys[2:], thinned, drawn, ranks)
-    panels.finish(key.path, ends.name, told)
+    told = caption(folder, key, measure, keys[2:], thinned, drawn, ranks)
+    panels.finish(key.path, measure.head, told)
     return panels.figure
 
 

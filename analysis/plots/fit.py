@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from plots import style
-from results.folder import read_json, read_records, reading
+from results.folder import read_json, read_table, reading
 
 SHOWN_FAMILIES = 3
 MOST_LEARNERS = 24
@@ -65,13 +65,10 @@ class Fit:
         return times[whole], weights[whole]
 
 
-def by_key(rows, key, *columns):
-    """{key: one array for each column}, in the order of the rows."""
-    found = {}
-    for row in rows:
-        for values, column in zip(found.setdefault(row[key], [[] for _ in columns]), columns):
-            values.append(float(row[column]))
-    return {name: [np.array(values) for values in lists] for name, lists in found.items()}
+def by_key(path, key, *columns):
+    """Of each of a table's columns, {key: an array of its numbers}, in the order of the rows."""
+    groups = read_table(path, [key]).groupby(key, sort=False)
+    return [{name: of.to_numpy(float) for name, of in groups[column]} for column in columns]
 
 
 def read_fit(folder):
@@ -79,21 +76,13 @@ def read_fit(folder):
     folder = Path(folder)
     with reading(folder):
         facts = read_json(folder / "fit.json")
-        families = [row["family"] for row in read_records(folder / "fit.csv")]
-        quantiles = by_key(read_records(folder / "quantiles.csv"), "family", "p", "quantile")
+        title = f"{Path(facts['file']).name}: {facts['verdict']}"
+        families = read_table(folder / "fit.csv", ["family", "parameters", "method"])["family"]
+        p, x = by_key(folder / "quantiles.csv", "family", "p", "quantile")
+        quantiles = {family: (p[family], x[family]) for family in families}
         columns = "time", "evened", "cancelled", "outlier"
-        records = [
-            {"cancelled": 0, "outlier": 0, **row} for row in read_records(folder / "sample.csv")
-        ]
-        sample = by_key(records, "learner", *columns)
-        title = f"{Path(facts['file']).name}: {facts['words'].split(';')[0]}"
-        return Fit(
-            title,
-            facts,
-            families,
-            quantiles,
-            *({name: values[i] for name, values in sample.items()} for i in range(len(columns))),
-        )
+        sample = by_key(folder / "sample.csv", "learner", *columns)
+        return Fit(title, facts, list(families), quantiles, *sample)
 
 
 def density(p, x):

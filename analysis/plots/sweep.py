@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from plots.choices import is_choice, is_rate
-from results.target import headline
+from plots.measure import headline_target
 
 DIVERGED = "diverged"
 NAMED_BY = ("kind", "distribution")  # keys whose value names the object that they stand in
@@ -133,17 +133,10 @@ class Ranking:
         return min(numbers, key=self.rank.get)
 
 
-def reached_target(folder):
-    """The headline target if every run of some point reached it; None if no target is such."""
-    times = folder.runs[[one.column for one in folder.targets]]
-    shares = np.isfinite(times).groupby(folder.runs["point"]).mean().max()
-    target = headline(folder.targets, lambda one: shares[one.column])
-    return target if target and shares[target.column] == 1 else None
-
-
 def ranking(folder):
     """Points without diverged runs first, then who reaches the target first, then who ends lowest."""
-    y, target = main_value(folder), reached_target(folder)
+    y, (target, share) = main_value(folder), headline_target(folder, list(folder.points))
+    target = target if share == 1 else None
     reached = folder.means(target.column) if target else dict.fromkeys(folder.points, 0.0)
     ends = folder.means(f"final_{y}")
 

@@ -76,7 +76,7 @@ def lead_parts(case, contest, point, unit=""):
 
 def value_text(case, measure, point):
     """A point's mean with its interval and unit; of runs that never got there how many did."""
-    found = case.value(measure, point)
+    found = measure.value(point)
     text = plus_minus(found)
     return measure.amount(text) if found.replicas and not found.never else text
 
@@ -202,7 +202,7 @@ def with_lead(case, contest, starts, point, tail=""):
 
 def front_text(case, contest):
     """The front-runner's value, or in how many runs it got there."""
-    found = case.value(contest.measure, contest.front)
+    found = contest.measure.value(contest.front)
     text = value_text(case, contest.measure, contest.front)
     return f"reached {text}" if found.never else text
 
@@ -318,7 +318,7 @@ def undecided_sentence(case, contest, likely, behind):
         start = Markup("{} looks best for {}: {}").format(best, name, value)
         tail = f"; {len(among) - 1} other {kind_of(case, tied)} may be as good"
         return with_lead(case, contest, [start], next_one, tail)
-    verb = "" if case.value(contest.measure, contest.front).never else "has "
+    verb = "" if contest.measure.value(contest.front).never else "has "
     words = Markup("{} are not told apart for {}: {} {}{}")
     who = joined(map(bold, among)), f"{len(among)} {kind_of(case, tied)}"
     starts = [words.format(one, name, best, verb, value) for one in who]

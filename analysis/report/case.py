@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 from plots.choices import CHOICES, is_choice, is_chosen, is_rate
-from report import learners
+from plots.learners import facts
+from plots.measure import headline_measures, time_to
 from report.contest import contest
-from report.measure import headline_measures, time_to
 from results import Folder, Label
 from results.label import shared_parts
 from results.target import in_order
@@ -59,7 +59,7 @@ class Case:
     @cached_property
     def facts(self):
         """What the runs did [point x fact], means over replicas."""
-        return learners.facts(self.folder).reindex(self.points)
+        return facts(self.folder).reindex(self.points)
 
     @cached_property
     def diverged(self):
@@ -127,11 +127,6 @@ class Case:
         for point in sorted(self.points, key=self.rank):
             best.setdefault(self.family[point] if self.siblings(point) else point, point)
         return list(best.values())
-
-    def value(self, measure, point):
-        """The Sample of a measure, in its own sign."""
-        found = measure.samples[point]
-        return replace(found, mean=measure.sign * found.mean)
 
     @cached_property
     def shown(self):

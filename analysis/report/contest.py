@@ -17,13 +17,12 @@ holds for differences that are about normal; where they are strongly skewed it i
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from results import Sample
-from results import sample as sample_of
-from results.sample import unit_of
+from results.sample import sample_of_runs, unit_of
 from scipy.special import bdtrc, stdtr
 
 WRONG = 0.025  # the chance of a wrong answer: of 200, more than one in twenty are not
@@ -86,14 +85,6 @@ class Contest:
         return min(1.0, self.comparisons[point].p * WRONG / self.level)
 
 
-def sample(values):
-    """The Sample of values, of which inf counts as never."""
-    values = np.asarray(values, dtype=float)
-    values = values[~np.isnan(values)]
-    known = values[np.isfinite(values)]
-    return replace(sample_of(known), never=len(values) - len(known))
-
-
 def student_p(mean, deviation, count):
     """P of a mean so far above 0 by chance."""
     if count < 2:
@@ -147,7 +138,7 @@ def student_comparison(point, differences, is_bound, counts, resolution, level):
     if p > level and mean > 0 and count > 1:
         needed = least_count(lambda n: student_p(mean, deviation, n), count, level)
     same = not is_bound and count > 1 and bool((differences == 0).all())
-    return Comparison(point, sample(differences), is_bound, *counts, count, p, needed, same)
+    return Comparison(point, sample_of_runs(differences), is_bound, *counts, count, p, needed, same)
 
 
 def sign_comparison(point, pairs, counts, level):

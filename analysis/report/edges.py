@@ -14,7 +14,7 @@ def edges(case):
             continue
         best = min(rates.index, key=case.rank)
         trained = (one for one in case.measures if one.key != "rate")
-        known = [one for one in trained if case.value(one, best).replicas]
+        known = [one for one in trained if one.value(best).replicas]
         for edge, rate in (("smallest", rates.min()), ("largest", rates.max())):
             if known and rates[best] == rate:
                 labels = found.setdefault(known[0].name, {}).setdefault(edge, [])

@@ -7,13 +7,14 @@ from itertools import count
 from plots import style
 from plots.curves import draw_curves
 from plots.encoding import Curve, Panel, Plan
+from plots.final import draw_final
+from plots.shares import draw_shares, rows_of
 from plots.staleness import draw_staleness
 from plots.timeline import draw_timeline
+from plots.trade_off import draw_trade_off
 from report.case import Case, names_of
 from report.means import error_column, runs_of
-from report.shares import draw_shares, rows_of
-from report.swept import best_table, draw_swept, swept_numbers
-from report.trade_off import draw_trade_off
+from report.swept import best_table, swept_numbers
 
 
 def plan_of(case, points, title=""):
@@ -40,6 +41,12 @@ def draw_column(case, column):
     return draw_curves(case.folder, plan, "time", column) if panel.curves else None
 
 
+def bars_of(case):
+    """Which points have bars, the title, and a line where some have none."""
+    rows = rows_of(case.points, case.shown)
+    return {point: case.label(point) for point in rows}, "", left_out(case, rows)
+
+
 def draw_losses(case):
     """Beside what theory says, or beside the test error; None where that is the same figure."""
     is_other = error_column(case) != "loss" and not case.folder.theory.empty
@@ -62,7 +69,8 @@ KINDS = [
         "Lower and further left is better. Full marks: no other point is better in both (the "
         "Pareto front, joined by the line). Crosses are 95 % intervals. A triangle at the right "
         "edge: not every run reached the target.",
-        lambda case: draw_trade_off(case, plan_of(case, case.shown)),
+        lambda case: draw_trade_off(plan_of(case, case.shown), *case.measures)
+        if len(case.measures) == 2 else None,
     ),
     Kind(
         "error_time", "Error against time", "Runs that diverged are left out of means.",
@@ -76,7 +84,7 @@ KINDS = [
     ),
     Kind(
         "learners", "Where the learners' time went", "The mean over learners and replicas.",
-        lambda case: draw_shares(case, left_out(case, rows_of(case))),
+        lambda case: draw_shares(case.facts, *bars_of(case)),
     ),
 ]  # fmt: skip
 
@@ -131,7 +139,8 @@ def sweep_sections(folders, sizes):
         case = Case(folder, "", list(folder.points))
         for key in swept_numbers(folder) if case.measures else []:
             for measure in case.measures:
-                figures = at_sizes(lambda c=case, k=key, m=measure: draw_swept(c, k, m), sizes)
+                draw = lambda key=key, of=measure: draw_final(folder, key, of, "")
+                figures = at_sizes(draw, sizes)
                 of = f"{measure.name} against {key.path}"
                 drawn.append(Drawn(next(names), of, figures))
             if table := best_table(case, key):

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from pages.maker import svg, templates
 from plots import style
+from plots.measure import evaluation_interval
 from report.answer import after_progress, sentence, verdicts
 from report.case import Together, why_apart
 from report.case import cases as cases_of
@@ -13,7 +14,6 @@ from report.case import names_of
 from report.contest import CONFIDENCE, WRONG
 from report.edges import edges
 from report.figures import page_sizes, sections
-from report.measure import evaluation_interval
 from report.summary import MOST_CASES, outcomes, tallies
 from report.tables import contest_table, points_table, theory_table
 from report.text import plain

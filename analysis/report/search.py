@@ -4,12 +4,14 @@ import json
 import math
 
 from plots import style
-from plots.search import COSTS, draw_search, read_search
+from plots.search import draw_search
 from report.figures import Drawn, at_sizes
 from report.page import images_of
 from report.text import number, percent
+from results.search import read_search
 
 MANY_RUNS = 20
+COSTS = "first_runs", "runs", "cost", "recurrences", "success"  # columns of costs.csv
 
 
 def share_text(share):

@@ -1,7 +1,7 @@
 """Swept numbers, and which value of each looks best."""
 
 from plots.choices import is_choice
-from plots.final import Ends, draw_final, other_keys
+from plots.final import other_keys
 from plots.sweep import keys_of
 from report.tables import Table
 from report.text import number, plus_minus
@@ -37,7 +37,7 @@ def best_text(case, measure, key, points):
     """The value of a curve that looks best and the Sample there; of a measure that no run got to, not
     which value that is."""
     best = min(points, key=lambda point: case.order(measure, point))
-    found = case.value(measure, best)
+    found = measure.value(best)
     if found.never and not found.replicas:
         return "no value got there"
     return f"{number(key.of[best])} ({plus_minus(found)})"
@@ -52,10 +52,3 @@ def best_table(case, key):
         for name, points in curves(case.folder, key).items()
     ]
     return Table(["curve", *(f"best for {measure.name}" for measure in case.measures)], rows)
-
-
-def draw_swept(case, key, measure):
-    """The figure of a measure, over the runs that got there."""
-    found = {point: case.value(measure, point) for point in case.points}
-    known = {n: (one.mean, one.half, one.never > 0) for n, one in found.items() if one.replicas}
-    return draw_final(case.folder, key, Ends(measure.head, known, "got there"), "")

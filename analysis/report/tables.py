@@ -3,12 +3,12 @@
 import math
 from dataclasses import dataclass
 
+from plots.learners import PARTS, SHARED
+from plots.measure import final_value, headline_time
 from report.answer import is_unlikely
-from report.contest import sample
-from report.learners import PARTS, SHARED
-from report.measure import final_value, headline_time
 from report.price import cost
 from report.text import chance, interval, number, percent, plus_minus, rounded
+from results.sample import sample_of_runs
 
 BASES = {
     "exact": "exact",
@@ -71,7 +71,7 @@ def points_table(case):
     rows = []
     for point in case.points:
         facts = case.facts.loc[point]
-        row = [case.label(point), *(plus_minus(case.value(one, point)) for one in measures)]
+        row = [case.label(point), *(plus_minus(one.value(point)) for one in measures)]
         row += [standing(case, contest, point) for _, contest in case.contests]
         row += [known(facts.get("rate")), known(facts.get("mean_staleness"))]
         row += [percent(facts.get(part, math.nan)) for part in (*PARTS, *SHARED)]
@@ -96,7 +96,7 @@ def contest_table(case, contest):
     heads += ["better in", "p, corrected", "verdict"]
     rows = []
     for point in [contest.front, *contest.comparisons]:
-        row = [case.label(point), plus_minus(case.value(measure, point))]
+        row = [case.label(point), plus_minus(measure.value(point))]
         rows.append(row + told(case, contest, point))
     return Table(heads, rows)
 
@@ -131,7 +131,7 @@ def theory_table(case):
         theory, basis = mine["theory_iteration_time"].iloc[0], mine["theory_basis"].iloc[0]
         if math.isnan(theory):
             continue
-        found = sample(mine["mean_iteration_time"])
+        found = sample_of_runs(mine["mean_iteration_time"])
         ratio = f"{found.mean / theory:.3f}" if theory > 0 else "-"
         told_basis = BASES.get(basis, basis)
         rows.append([case.label(point), plus_minus(found), number(theory, 4), told_basis, ratio])

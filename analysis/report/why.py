@@ -13,7 +13,7 @@ def reasons(case, found):
     """Why: what the best one, or the one that looks best, does other than the nearest, the slowest
     and the fastest; a line each."""
     contests = [one.contest for one in found if one.contest]
-    if not contests or "rate" not in case.facts or len(case.points) < 2:
+    if not contests or case.facts["rate"].isna().all() or len(case.points) < 2:
         return []
     rate = case.facts["rate"][case.leaders]
     fronts = [one.front for one in contests]

@@ -6,10 +6,9 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-from plots.search import read_search
 from results import Folder, sample
 from results.folder import read_json
+from results.search import read_search
 
 PAPERS = Path(__file__).resolve().parents[1] / "papers"
 
@@ -161,6 +160,8 @@ class Outputs:
 
 def digitised(paper, table):
     """Rows of a table of values plotted in the paper; its first lines say where they come from."""
+    import pandas as pd
+
     return pd.read_csv(PAPERS / paper / f"{table}.csv", comment="#").to_dict("records")
 
 

@@ -1,29 +1,20 @@
 """Several papers at once: the page that links theirs, and the table of their verdicts."""
 
-import pandas
+import pandas as pd
 from reproduce.claims import FAIL, INCONSISTENT, KINDS, PASS, SKIPPED
 from reproduce.origins import duration, read_origins
 from reproduce.page import VERDICTS, render
-from results.folder import read_records
 
 HEADS = (PASS, FAIL, SKIPPED, INCONSISTENT)
 
 
-def claims_of(folder):
-    """Rows of the claims.csv of a paper's folder; a paper without one has no claims."""
-    return read_records(folder / "claims.csv")
-
-
-def counts_of(claims):
-    """{verdict: how many}."""
-    verdicts = [row["verdict"] for row in claims]
-    return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
-
-
-def kinds_of(claims):
-    """{kind: how many hold}."""
-    kinds = [row["kind"] for row in claims if row["verdict"] == PASS]
-    return {kind: kinds.count(kind) for kind in KINDS}
+def counts_of(folder):
+    """{verdict: how many claims}, and {kind: how many of them hold}; none of a paper without claims.csv."""
+    path, columns = folder / "claims.csv", ["verdict", "kind"]
+    claims = pd.read_csv(path)[columns] if path.is_file() else pd.DataFrame(columns=columns)
+    holding = claims["kind"][claims["verdict"] == PASS]
+    count = lambda cells, names: {name: int((cells == name).sum()) for name in names}
+    return {"counts": count(claims["verdict"], VERDICTS), "kinds": count(holding, KINDS)}
 
 
 def seconds_of(folder):
@@ -32,7 +23,7 @@ def seconds_of(folder):
 
 
 def print_table(papers):
-    table = pandas.DataFrame([one["counts"] for one in papers], [one["folder"] for one in papers])
+    table = pd.DataFrame([one["counts"] for one in papers], [one["folder"] for one in papers])
     kinds = [", ".join(f"{n} {kind}" for kind, n in one["kinds"].items() if n) for one in papers]
     times = [duration(one["seconds"]) for one in papers]
     table = table[list(HEADS)].assign(**{"of those that hold": kinds, "time of runs": times})
@@ -46,8 +37,7 @@ def write_overview(page, papers):
             "folder": name,
             "title": paper.TITLE,
             "question": paper.QUESTION,
-            "counts": counts_of(claims_of(page.parent / name)),
-            "kinds": kinds_of(claims_of(page.parent / name)),
+            **counts_of(page.parent / name),
             "seconds": seconds_of(page.parent / name),
         }
         for name, paper in papers.items()

@@ -77,20 +77,6 @@ def rows_of(path):
             yield row
 
 
-def read_records(path):
-    """Rows of a CSV file, packed or not, as dictionaries of texts; none where there is no file."""
-    if not packed.find(path):
-        return []
-    with reading(path):
-        header, *rows = rows_of(path)
-        return [dict(zip(header, row)) for row in rows]
-
-
-def number(text):
-    """A CSV field as a float; NaN where it is empty."""
-    return float(text) if text else np.nan
-
-
 def as_numbers(name, cells):
     """A column of which some cell is no number; raises ValueError, but for empty ones."""
     try:
@@ -344,6 +330,12 @@ class Folder:
     def learners_of(self):
         """By point: how many learners it has."""
         return self.runs.groupby("point")["learners"].first()
+
+    @property
+    def rates(self):
+        """By run: gradients applied in a unit of simulated time."""
+        time = self.runs["sim_time"].where(self.runs["sim_time"] > 0)
+        return self.runs["gradients_applied"] / time
 
     def means(self, column):
         """By point: the mean of a column of runs; infinite where one has no finite value."""

@@ -1,7 +1,7 @@
 """A mean over replicas, and how sure it is."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -49,3 +49,10 @@ def sample(values):
     scaled = values / unit
     error = scaled.std(ddof=1) / math.sqrt(count) * unit
     return Sample(float(scaled.mean() * unit), float(error), count - 1, values, count)
+
+
+def sample_of_runs(values):
+    """The same of values of which NaN is of no run, and inf of one that never got there."""
+    values = np.asarray(values, float)
+    known = values[np.isfinite(values)]
+    return replace(sample(known), never=int(np.isinf(values).sum()))

@@ -10,6 +10,7 @@ READERS = {"open", "open_text", "read_text", "read_bytes", "read_csv", "read_par
 OTHERS = {
     "plots/whole.py": "files that are being written",
     "plots/stamp.py": "what it has drawn",
+    "reproduce/overview.py": "verdicts of papers",
     "reproduce/outputs.py": "values digitised from papers",
     "reproduce/table.py": "tables beside a paper's package",
 }

@@ -275,7 +275,7 @@ def fit(folder, series, families=("lognormal", "gamma"), evened=False, persisten
         "file": "/somewhere/times.csv",
         "column": "t",
         "learner_column": column,
-        "words": "persistence: a slow learner stays slow; and more",
+        "verdict": "persistence",
         "evened": evened,
         "censored": bool(cancelled),
         "variation": 0.5,

@@ -10,8 +10,9 @@ sys.path.insert(0, str(ANALYSIS))
 
 import fabricate
 import numpy as np
-from plots.final import draw_final, finals, is_log_spaced, numbers_of
-from plots.plot import final_figures, run_figures
+from plots.final import draw_final, is_log_spaced, numbers_of
+from plots.measure import final_value
+from plots.run import draw_folder, final_figures
 from results import read_folder as read_results
 from plots.sweep import keys_of, main_value
 
@@ -21,7 +22,7 @@ T_95 = {2: 12.7062, 4: 3.18245}  # of a table, by the number of replicas
 
 def draw(results, path):
     key = next(key for key in keys_of(results.points) if key.path == path)
-    return draw_final(results, key, finals(results, main_value(results)), results.heading)
+    return draw_final(results, key, final_value(results), results.heading)
 
 
 def told_by(figure):
@@ -70,7 +71,7 @@ class Final(fabricate.Folder):
     def test_of_a_summary_final_errors_are_drawn(self):
         self.read({"learning_rate.eta": ETAS}, lambda v: v[0])
         (self.folder / "curve.csv").unlink()
-        figures, notes = run_figures(self.folder)
+        figures, notes = draw_folder(self.folder)
         self.assertEqual(list(figures), ["final_error_by_eta"])
         self.assertEqual(figures["final_error_by_eta"].axes[0].get_ylabel(), "final test error")
         self.assertEqual(notes, ["a summary only (record.details is false): final errors alone are drawn"])

@@ -25,7 +25,7 @@ class Fits(fabricate.Folder):
         return fit.read_fit(self.folder)
 
     def test_title_is_the_file_and_the_verdict(self):
-        self.assertEqual(self.read().title, "times.csv: persistence: a slow learner stays slow")
+        self.assertEqual(self.read().title, "times.csv: persistence")
 
     def test_histogram_and_densities_are_those_of_the_fitted_times(self):
         for evened in (False, True):

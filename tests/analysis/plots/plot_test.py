@@ -1,6 +1,7 @@
 """Tests of the plots on fabricated output folders, against numpy and against the input."""
 
 import contextlib
+import csv
 import io
 import json
 import os
@@ -15,14 +16,13 @@ sys.path.insert(0, str(ANALYSIS))
 
 import fabricate
 import numpy as np
-from plots import plot
+from plots import plot, run
 from plots import style
 from plots.bands import band, linear, step
 from plots.curves import draw_curves
 from plots.encoding import race
 from results import ResultsError
 from results import read_folder as read_results
-from results.folder import read_records
 from plots.staleness import draw_staleness, mean, shares
 
 KS = [1, 2, 4, 8]
@@ -169,7 +169,7 @@ class Curves(fabricate.Folder):
     def test_a_summary_draws_nothing_and_says_so(self):
         fabricate.race(self.folder, KS)
         (self.folder / "curve.csv").unlink()
-        figures, notes = plot.run_figures(self.folder)
+        figures, notes = run.draw_folder(self.folder)
         self.assertEqual(figures, {})
         self.assertIn("record.details", notes[0])
 
@@ -200,7 +200,8 @@ class Curves(fabricate.Folder):
         rows, _ = fabricate.race(self.folder, [1, 4])
         fabricate.write_manifest(self.folder, "Who wins?", runs=60, runs_finished=9)
         fabricate.write_runs(self.folder, rows[:9], ["protocol.k"])
-        curve = read_records(self.folder / "curve.csv")
+        with open(self.folder / "curve.csv", newline="", encoding="utf-8") as file:
+            curve = list(csv.DictReader(file))
         kept = [row for row in curve if (row["point"], row["replica"]) != ("1", "4")]
         fabricate.write_table(self.folder / "curve.csv", fabricate.CURVE, kept)
         figure = drawn(read_results(self.folder), "time", "test_error")
@@ -229,7 +230,7 @@ class Curves(fabricate.Folder):
             rows = [row | {"disagreement": scale * row["time"] ** 2} for row in curve]
             fabricate.write_table(self.folder / "curve.csv", [*fabricate.CURVE, "disagreement"], rows)
             results = read_results(self.folder)
-            self.assertEqual("disagreement" in plot.curve_columns(results), scale > 0)
+            self.assertEqual("disagreement" in run.curve_columns(results), scale > 0)
         other = {"point": 1, "replica": 0, "protocol": "all-reduce", "status": "finished", "swept": [2]}
         fabricate.write_runs(self.folder, [*runs, other], ["protocol.k"])
         more = [{"point": 1, "replica": 0, "time": time, "disagreement": 0.0} for time in (0.0, 40.0)]
@@ -284,7 +285,7 @@ class Reading(fabricate.Folder):
         text = (self.folder / "curve.csv").read_text().replace("4.0,", "4..0,")
         (self.folder / "curve.csv").write_text(text)
         with self.assertRaisesRegex(ResultsError, "race/curve.csv: cannot be read: column time: .*4..0"):
-            plot.run_figures(self.folder)
+            run.draw_folder(self.folder)
 
 
 class Staleness(fabricate.Folder):
@@ -367,7 +368,7 @@ class CommandLine(fabricate.Folder):
         text = (self.folder / "curve.csv").read_text().replace("test_error", "other")
         (self.folder / "curve.csv").write_text(text.replace("test_loss", "test_error"))
         results = read_results(self.folder)
-        self.assertEqual(plot.curve_columns(results), {"error": "loss"})
+        self.assertEqual(run.curve_columns(results), {"error": "loss"})
 
     def test_sizes_formats_and_axes_are_those_asked_for(self):
         _, curve = fabricate.race(self.folder, KS)

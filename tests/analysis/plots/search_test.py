@@ -13,11 +13,11 @@ ANALYSIS = Path(__file__).resolve().parents[3] / "analysis"
 sys.path.insert(0, str(ANALYSIS))
 
 import fabricate
-from plots import search
 from plots.plot import figures_of
 from report.report import report
 from report.search import doubts, sentence
 from results import ResultsError
+from results.search import read_search
 
 HEADER = "share runs diverged accuracy accuracy_sd accuracy_95 time time_sd relative_time verdict folder".split()
 SETTINGS = [(1, 0.9, 0.002, 1, "target"), (0.5, 0.9, 0.002, 0.7, "pass"), (0.25, 0.895, 0.006, 0.5, "pass"), (0.125, 0.6, 0.02, 0.4, "fail")]
@@ -39,7 +39,7 @@ class Search(fabricate.Folder):
             "success_95": [0.67, 0.73],
         } | facts  # fmt: skip
         (self.folder / "search.json").write_text(json.dumps(told))
-        return search.read_search(self.folder)
+        return read_search(self.folder)
 
     def test_the_answer_says_when_and_what_it_saves(self):
         said = sentence(self.write())
@@ -66,7 +66,7 @@ class Search(fabricate.Folder):
         ):
             (self.folder / "search.json").write_text(json.dumps(facts | change))
             with self.assertRaisesRegex(ResultsError, f"search.(json|csv): cannot be read: {words}"):
-                search.read_search(self.folder)
+                read_search(self.folder)
         (self.folder / "search.json").write_text(json.dumps(facts))
         for old, new, words in (
             ("target", "pass", "there is not one row of verdict target"),
@@ -76,7 +76,7 @@ class Search(fabricate.Folder):
         ):
             (self.folder / "search.csv").write_text(table.replace(old, new))
             with self.assertRaisesRegex(ResultsError, f"search.csv: cannot be read: {words}"):
-                search.read_search(self.folder)
+                read_search(self.folder)
 
     def test_what_is_not_known_is_not_said(self):
         lines = doubts(self.write(success=None, success_95=[None, None], recurrences=None))

@@ -15,11 +15,12 @@ import numpy as np
 import pandas as pd
 from made_up_runs import NEVER, Answers, drawn, write
 from report.answer import rising, sentence, verdicts
-from report.contest import WRONG, contest, sample, skewed_p, student_p
+from plots.measure import Measure, headline_time, time_to
+from report.contest import WRONG, contest, skewed_p, student_p
 from report.edges import edges
 from report.page import notes
 from results import ResultsError, Target, read_folder
-from report.measure import Measure, headline_time, time_to
+from results.sample import sample_of_runs
 from report.tables import points_table
 from report.why import reasons, what_costs_time
 from scipy import stats
@@ -391,7 +392,7 @@ class Censored(Answers):
                 "async": [(0.1, 10), (0.1, 12), (0.1, 14)],
             }
         )
-        value = case.value(found.measure, 0)
+        value = found.measure.value(0)
         self.assertEqual((value.mean, value.replicas, value.never), (25, 2, 1))
         self.assertIn("in 2 of 3 runs", points_table(case).rows[0])
 
@@ -439,7 +440,7 @@ class Intervals(unittest.TestCase):
     def test_it_is_students(self):
         values = [1.0, 2.0, 4.0, 7.0]
         low, high = stats.t.interval(0.95, 3, np.mean(values), stats.sem(values))
-        found = sample(values)
+        found = sample_of_runs(values)
         self.assertAlmostEqual(found.mean - found.half, low)
         self.assertAlmostEqual(found.mean + found.half, high)
 

@@ -4,7 +4,7 @@ import textwrap
 
 import numpy as np
 from plots import style
-from report.learners import PARTS
+from plots.learners import PARTS
 
 MOST_ROWS = 24
 COLOURS = {
@@ -17,19 +17,20 @@ COLOURS = {
 LINE_LENGTH = 34
 
 
-def rows_of(case):
-    return case.points if len(case.points) <= MOST_ROWS else case.shown
+def rows_of(points, shown):
+    """All points where they are few, else those that other figures show."""
+    return points if len(points) <= MOST_ROWS else shown
 
 
-def draw_shares(case, notes):
-    """The figure; None where learners.csv says nothing."""
-    rows = rows_of(case)
-    shares = case.facts.loc[rows, list(PARTS)]
+def draw_shares(facts, names, title, notes):
+    """The figure of facts [point x part], a bar a name; None where learners.csv says nothing."""
+    rows, shares = list(names), facts.loc[list(names), list(PARTS)]
     if shares.isna().all(axis=None):
         return None
-    labels = [textwrap.fill(case.label(one), LINE_LENGTH, break_long_words=False) for one in rows]
+    fill = lambda name: textwrap.fill(name, LINE_LENGTH, break_long_words=False)
+    labels = list(map(fill, names.values()))
     lines = len(rows) * max(1 + label.count("\n") for label in labels)
-    figure = style.new_figure("", 1.15 + 0.2 * lines)
+    figure = style.new_figure(title, 1.15 + 0.2 * lines)
     axes = figure.subplots()
     axes.set_yticks(range(len(rows)), labels)
     axes.set_ylim(len(rows) - 0.4, -0.6)

@@ -4,15 +4,6 @@ from plots import style
 from plots.panels import Panels
 
 
-def places(case):
-    """[(point, time Sample, error Sample)], None for measures that are not there."""
-    if len(case.measures) < 2 or not case.measures[0].target:
-        return []
-    time, final = case.measures[:2]
-    found = [(point, case.value(time, point), case.value(final, point)) for point in case.points]
-    return [one for one in found if one[2].replicas and not one[2].never]
-
-
 def pareto(found):
     """Of those that reached the target in every run: the points that none beats in both, the
     soonest first."""
@@ -29,7 +20,7 @@ def draw_place(axes, curve, time, final, is_front):
     axes.errorbar(
         [time.mean], [final.mean], xerr=[time.half], yerr=[final.half], marker="o", markersize=5.5,
         linestyle="", elinewidth=0.8, color=colour, markerfacecolor=colour if is_front else "white",
-        zorder=3, label=curve.label,
+        zorder=3, label=curve.name,
     )  # fmt: skip
 
 
@@ -46,20 +37,21 @@ def draw_missed(axes, curve, time, final):
     axes.errorbar(
         [0.985], [final.mean], yerr=[final.half], marker=">", markersize=6, linestyle="",
         color=curve.looks["color"] if curve else style.GREY, markerfacecolor="white",
-        elinewidth=0.8, label=f"{curve.label}: {reached}" if curve else None, zorder=3,
+        elinewidth=0.8, label=f"{curve.name}: {reached}" if curve else None, zorder=3,
         transform=axes.get_yaxis_transform(),
     )  # fmt: skip
 
 
-def draw_trade_off(case, plan):
-    """The figure; None without a time to target or a final error."""
-    found = places(case)
+def draw_trade_off(plan, time_to, final_error, caption=()):
+    """The figure of two Measures; None where no point has a final error of all its runs."""
+    found = [(point, time_to.value(point), final_error.value(point)) for point in plan.points]
+    found = [one for one in found if one[2].replicas and not one[2].never]
     if not found:
         return None
     front = pareto(found)
     on_front = {point for point, _, _ in front}
     named = {curve.number: curve for curve in plan.curves}
-    panels = Panels("", [""], [{}])
+    panels = Panels(plan.title, [""], [{}])
     (axes,) = panels.axes
     reached = [one for one in found if one[1].replicas and not one[1].never]
     others = [one for one in reached if one[0] not in named]
@@ -79,5 +71,5 @@ def draw_trade_off(case, plan):
         axes.step(x, y, where="post", color=style.GREY, linewidth=0.9, zorder=1)
     if not times:
         axes.set_xticks([])
-    panels.finish(case.measures[0].head, case.measures[1].name, [])
+    panels.finish(time_to.head, final_error.name, caption)
     return panels.figure

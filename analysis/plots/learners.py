@@ -49,9 +49,7 @@ def facts(folder):
     runs = folder.runs
     points = runs.groupby("point")
     found = pd.DataFrame(index=list(folder.points))
-    if "gradients_applied" in runs:
-        time = runs["sim_time"].where(runs["sim_time"] > 0)
-        found["rate"] = (runs["gradients_applied"] / time).groupby(runs["point"]).mean()
+    found["rate"] = folder.rates.groupby(runs["point"]).mean()
     for name in ("mean_staleness", "mean_iteration_time", *SHARED):
         if name in runs:
             found[name] = points[name].mean()

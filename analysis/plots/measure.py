@@ -5,9 +5,8 @@ from functools import cache, cached_property
 
 import numpy as np
 import pandas as pd
-from report.contest import sample
 from results import Target
-from results.sample import unit_of
+from results.sample import sample_of_runs, unit_of
 from results.target import headline
 
 
@@ -33,7 +32,17 @@ class Measure:
     @cached_property
     def samples(self):
         """{point: the Sample of its values}."""
-        return dict(zip(self.values.columns, map(sample, self.values.to_numpy(float).T)))
+        return dict(zip(self.values.columns, map(sample_of_runs, self.values.to_numpy(float).T)))
+
+    def value(self, point):
+        """The Sample of a point, in the measure's own sign."""
+        found = self.samples[point]
+        return replace(found, mean=self.sign * found.mean)
+
+    @property
+    def did(self):
+        """What runs did that have a value."""
+        return "got there" if self.target else "did not diverge"
 
     def amount(self, text):
         """A text of digits with the unit that it is read with."""
@@ -117,23 +126,25 @@ def reached(folder):
     return runs[columns].notna().groupby(runs["point"]).mean()
 
 
-def headline_time(folder, points):
-    """The time that the answer about those points is about; None without targets."""
+def headline_target(folder, points):
+    """The target that the answer about those points is about, and the largest share of a point's runs
+    that reached it; None without targets."""
     shares = reached(folder).loc[points].max()
     target = headline(folder.targets, lambda one: shares[one.column])
+    return target, target and shares[target.column]
+
+
+def headline_time(folder, points):
+    """The time to that target; None without one."""
+    target, _ = headline_target(folder, points)
     return time_to(folder, target).of(points) if target else None
 
 
 @cache
 def throughput(folder):
     """Gradients applied per unit of simulated time, for runs that trained nothing."""
-    runs = folder.runs
-    if "gradients_applied" not in runs:
-        return None
-    rates = runs.assign(
-        rate=runs["gradients_applied"] / runs["sim_time"].where(runs["sim_time"] > 0)
-    )
-    values = of_runs(runs, -by_point(rates, "rate"))
+    runs = folder.runs.assign(rate=folder.rates)
+    values = of_runs(runs, -by_point(runs, "rate"))
     name = f"gradients per {folder.time_unit or 'unit of time'}"
     return Measure("rate", name, values, values, better="more", sign=-1)
 
@@ -156,7 +167,7 @@ def headline_measures(folder, points):
     final = final_value(folder)
     if final is None:
         rate = throughput(folder)
-        return [rate.of(points)] if rate is not None and rate.values.notna().any(axis=None) else []
+        return [rate.of(points)] if rate.values.notna().any(axis=None) else []
     time = headline_time(folder, points)
     final = final.of(points)
     return [final] if time is None else [time, final]
