@@ -41,7 +41,7 @@ class Shown:
 
     number: int
     figure: object  # a Figure or a Table
-    answer: str  # what came out, in a sentence; empty where the paper's ANSWERS have none
+    answer: str  # what came out, in a sentence; empty where the paper's answers have none
     scenarios: list
     claims: list  # of its experiment
 
@@ -78,7 +78,7 @@ def shown_figures(paper, judged):
     shown = []
     for number, figure in enumerate(judged.figures, 1):
         claims = [one for one in judged.claims if figure.name in judged.figures_of.get(one.id, [])]
-        answer, scenarios = paper.ANSWERS.get(figure.name, ""), judged.sources[figure.name]
+        answer, scenarios = paper.answers.get(figure.name, ""), judged.sources[figure.name]
         shown.append(Shown(number, figure, answer, scenarios, claims))
     return shown
 
@@ -101,14 +101,14 @@ def how_made(origins):
 
 
 def write_page(path, paper, judged, known, origins, command, quick):
-    """The page of a paper, whose names EXTENDING.md lists; known: {id of a claim that fails and is
+    """The page of a Paper; known: {id of a claim that fails and is
     known to: why}."""
     figures = shown_figures(paper, judged)
     fitted = [one for one in judged.claims if one.kind == FITTED]
     not_fitted = [one for one in judged.claims if one.kind != FITTED]
     drawn = any(not isinstance(figure, Table) for figure in judged.figures)
     render(
-        path, "paper.html", title=paper.TITLE, paper=paper, quick=quick, figures=figures,
+        path, "paper.html", title=paper.title, paper=paper, quick=quick, figures=figures,
         all_counts=count(judged.claims), counts=count(not_fitted), fitted=count(fitted), holding=count_kinds(judged.claims, PASS),
         known=known, known_by_reason=by_reason(known, judged.claims),
         claims=sorted(judged.claims, key=lambda claim: VERDICTS.index(claim.verdict)),

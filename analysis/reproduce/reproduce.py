@@ -4,7 +4,6 @@ reproduce.py PAPER DIR writes DIR/index.html, DIR/claims.csv and DIR/figures/*.p
 that links theirs."""
 
 import argparse
-import importlib
 import re
 import sys
 import traceback
@@ -17,6 +16,7 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 from reproduce.claims import FAIL, FITTED, PASS, SKIPPED, Claim, count, count_kinds, write_claims
 from reproduce.known_failures import new_failures, read_known_failures, told
 from reproduce.outputs import Missing, Outputs
+from reproduce.paper import package_of, read_paper
 from reproduce.table import WrongTable
 
 # Where people get the data sets, by the name of their folder.
@@ -41,17 +41,20 @@ class Judged:
     is_broken: bool = False  # an experiment could not be judged
 
 
-def paper_named(name):
-    return importlib.import_module(f"papers.{name}")
-
-
 def item_of(claim):
     """The name of the checklist item."""
     return claim.id.split(".")[0]
 
 
 def on_checklist(id, words, reason):
-    return Claim(str(id), "checklist", words, "", "", reason, SKIPPED)
+    return Claim(id, "checklist", words, "", "", reason, SKIPPED)
+
+
+def left_out(paper, experiment, one, reason):
+    """What it would judge, skipped: the claim of that id, or one on that item of the checklist."""
+    if one in paper.about:
+        return on_checklist(f"{one}.{experiment.__name__}", paper.about[one], reason)
+    return paper.claim(one).skipped(reason)
 
 
 def where_from(reason):
@@ -72,13 +75,10 @@ def judge_experiment(experiment, outputs, judged):
 
 
 def judge(paper, outputs):
-    """All experiments of the paper; one that fails does not lose the others. A paper is its TITLE,
-    LINK, QUESTION, ANSWERS {name of a figure: what came out}, CAVEATS, ABOUT {item of the checklist:
-    what it is about} and, in the order of the page, EXPERIMENTS [(function, the items that it
-    judges)]."""
+    """All experiments of the Paper; one that fails does not lose the others."""
     judged = Judged()
     judged.missing = {name: where_from(reason) for name, reason in outputs.skipped.items()}
-    for experiment, items in paper.EXPERIMENTS:
+    for experiment, judges in paper.experiments:
         try:
             judge_experiment(experiment, outputs, judged)
             continue
@@ -90,15 +90,12 @@ def judge(paper, outputs):
             place = experiment.__name__
             told = f"could not be judged: {type(error).__name__}: {error}"
         judged.missing[place] = told
-        judged.claims += [
-            on_checklist(f"{item}.{experiment.__name__}", paper.ABOUT[item], told) for item in items
-        ]
+        judged.claims += [left_out(paper, experiment, one, told) for one in judges]
     covered = {item_of(claim) for claim in judged.claims}
-    for item, words in paper.ABOUT.items():
-        if str(item) not in covered:
-            reason = "not yet part of reproduce"
-            judged.claims.append(on_checklist(item, words, reason))
-    checklist = list(map(str, paper.ABOUT))
+    for item, words in paper.about.items():
+        if item not in covered:
+            judged.claims.append(on_checklist(item, words, "not yet part of reproduce"))
+    checklist = list(paper.about)
     judged.claims.sort(key=lambda claim: checklist.index(item_of(claim)))
     return judged
 
@@ -109,7 +106,7 @@ def reproduce(name, folder, quick):
     from reproduce.origins import read_origins
     from reproduce.page import write_page
 
-    paper, listed = paper_named(name), read_known_failures(name)
+    paper, listed = read_paper(name), read_known_failures(name)
     judged = judge(paper, Outputs(folder))
     known = {
         one.id: listed[one.id] for one in judged.claims if one.verdict == FAIL and one.id in listed
@@ -136,7 +133,7 @@ def exit_status(judged, known):
 def print_titles(names):
     width = max(map(len, names))
     for name in names:
-        print(f"  {name.ljust(width)}  {paper_named(name).TITLE}")
+        print(f"  {name.ljust(width)}  {package_of(name).TITLE}")
 
 
 def main():
@@ -152,7 +149,7 @@ def main():
     if arguments.index:
         from reproduce.overview import write_overview
 
-        papers = {name: paper_named(name.removesuffix("-quick")) for name in others}
+        papers = {name: package_of(name.removesuffix("-quick")) for name in others}
         return write_overview(Path(first), papers)
     try:
         return reproduce(first, Path(*others), arguments.quick)

@@ -2,7 +2,6 @@
 has noticed it.  falsified.py PAPER DIR prints {claim: {way of falsifying: columns}} as JSON, of those that notice any."""
 
 import contextlib
-import importlib
 import io
 import json
 import sys
@@ -20,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "analysis"))
 
 import numpy as np
 from reproduce.outputs import Files, Outputs
+from reproduce.paper import read_paper
 
 # What becomes of the points of a scenario: all have the values of the first; the order of the points
 # is reversed; each has those of the next; each is 1.5 times as large; each is off by a normal number
@@ -290,7 +290,7 @@ def notices_of(experiment, folder):
 
 def falsify(paper, folder):
     """The Notices of all claims of a paper."""
-    experiments = [experiment for experiment, _ in paper.EXPERIMENTS]
+    experiments = [experiment for experiment, _ in paper.experiments]
     with ProcessPoolExecutor() as pool:
         found = pool.map(notices_of, experiments, [folder] * len(experiments))
         return [one for notices in found for one in notices]
@@ -298,7 +298,7 @@ def falsify(paper, folder):
 
 def main(name, folder):
     readings = defaultdict(lambda: defaultdict(list))
-    for one in falsify(importlib.import_module(f"papers.{name}"), Path(folder)):
+    for one in falsify(read_paper(name), Path(folder)):
         readings[one.claim][one.way].append(str(one.reading))
     print(json.dumps(readings, indent=1))
 

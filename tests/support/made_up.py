@@ -1,9 +1,8 @@
 """A made-up paper: all kinds of figures and of verdicts."""
 
-from types import SimpleNamespace
-
 from reproduce.claims import FITTED, Sample, Tolerance
 from reproduce.figures import PLOTTED, SIMULATED, THEORY, Bar, Figure, Series, Table, side_by_side
+from reproduce.paper import Paper
 from reproduce.reproduce import Judged
 from reproduce.rows import Row
 
@@ -54,12 +53,12 @@ def cells():
     return Table("cells", "Cells", ["a <head>", "b"], [["1 < 2", "x"], ["3", "y"]])
 
 
-PAPER = SimpleNamespace(
-    TITLE="A paper",
-    LINK="https://example.org/paper",
-    QUESTION="Is 1 < 2, & why?",
-    ANSWERS={"points": "It rises with <k>.", "curves": "It falls.", "cells": "There are two rows."},
-    CAVEATS=["It says 1 < 2."],
+PAPER = Paper(
+    title="A paper",
+    link="https://example.org/paper",
+    question="Is 1 < 2, & why?",
+    answers={"points": "It rises with <k>.", "curves": "It falls.", "cells": "There are two rows."},
+    caveats=["It says 1 < 2."],
 )
 
 

@@ -7,16 +7,16 @@ import shutil
 from program import PROGRAM, ROOT
 
 PAPER = """
-from reproduce.claims import Tolerance
-from reproduce.figures import SIMULATED, Figure, Series
-from reproduce.rows import Row
-
 TITLE = "{title}"
 LINK = "https://example.org/{title}"
 QUESTION = "How long does sync take?"
-ANSWERS = {{"times": "Sync of one learner takes as long as a minibatch."}}
-CAVEATS = ["A minibatch always takes 2."]
-ABOUT = {{1: "time of an update", 2: "MNIST", 3: "a deep network"}}
+EXPERIMENTS = {{"judged:time": ["1"], "judged:mnist": ["2"], "judged:deep": ["3"]}}
+"""
+
+JUDGED = """
+from reproduce.claims import Tolerance
+from reproduce.figures import SIMULATED, Figure, Series
+from reproduce.rows import Row
 
 
 def time(outputs):
@@ -32,10 +32,13 @@ def mnist(outputs):
 def deep(outputs):
     times = outputs.samples("gpu/deep", lambda row: row["protocol"], "mean_iteration_time")
     return [], [Row("3.deep", "Fig 3", claim="so does a deep network").near(times["sync"], 2, Tolerance(relative=1e-9))]
-
-
-EXPERIMENTS = [(time, [1]), (mnist, [2]), (deep, [3])]
 """
+
+TABLES = {
+    "answers": "figure,answer\ntimes,Sync of one learner takes as long as a minibatch.\n",
+    "caveats": "caveat\nA minibatch always takes 2.\n",
+    "checklist": "item,about\n1,time of an update\n2,MNIST\n3,a deep network\n",
+}
 
 # What takes time is drawing.
 FIGURES = {
@@ -99,9 +102,12 @@ class Project:
         shutil.copytree(ROOT / "analysis", self.folder / "analysis", ignore=ignored)
         (self.folder / "analysis/papers").mkdir()
         for name in ("big", "small"):
-            module = self.folder / f"analysis/papers/{name}.py"
-            text = PAPER.format(title=f"The {name} paper", figures=FIGURES[name])
-            module.write_text(text, encoding="utf-8")
+            package = self.folder / f"analysis/papers/{name}"
+            package.mkdir()
+            (package / "__init__.py").write_text(PAPER.format(title=f"The {name} paper"), encoding="utf-8")
+            (package / "judged.py").write_text(JUDGED.format(figures=FIGURES[name]), encoding="utf-8")
+            for table, text in TABLES.items():
+                (package / f"{table}.csv").write_text(text, encoding="utf-8")
             write_scenario(self.paper(name), "how_long", HOW_LONG)
         write_scenario(self.paper("big"), "on_mnist", ON_MNIST)
         write_scenario(self.paper("big"), "on_a9a", ON_A9A)

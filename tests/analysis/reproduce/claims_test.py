@@ -43,7 +43,7 @@ from reproduce.figures import Series
 from reproduce.interactive import band_trace
 from reproduce.origins import Origin
 from reproduce.outputs import Outputs, least
-from papers import chan2014, dutta2018, dutta2021, ho2013, li2021, pan2017, zhang2016, zhou2020
+from reproduce.paper import read_paper
 from papers.dutta2018.fig6 import authors_times
 from papers.dutta2018.floors import async_floor, lemma_2, sync_floor
 from papers.dutta2021.rule import QUADRATIC, ROOT, wanted
@@ -537,7 +537,7 @@ def broken(outputs):
 
 def paper(*experiments):
     """One of a single item, which all of them judge."""
-    return SimpleNamespace(ABOUT={1: "an item"}, EXPERIMENTS=[(one, [1]) for one in experiments])
+    return SimpleNamespace(about={"1": "an item"}, experiments=[(one, ["1"]) for one in experiments])
 
 
 class DelayedAverages(unittest.TestCase):
@@ -583,13 +583,14 @@ class DelayedAverages(unittest.TestCase):
 
 class Experiments(unittest.TestCase):
     def test_what_was_not_run_is_skipped_and_no_item_is_left_out(self):
+        paper_2018 = read_paper("dutta2018")
         with tempfile.TemporaryDirectory() as folder:
-            judged = judge(dutta2018, Outputs(folder))
+            judged = judge(paper_2018, Outputs(folder))
         claims = judged.claims
         self.assertEqual(judged.figures, [])
         self.assertEqual({item_of(claim) for claim in claims}, set(map(str, range(1, 20))))
         self.assertEqual({claim.verdict for claim in claims}, {"skipped"})
-        self.assertEqual(len(judged.missing), len(dutta2018.EXPERIMENTS))
+        self.assertEqual(len(judged.missing), len(paper_2018.experiments))
         self.assertFalse(judged.is_broken)
 
     def test_an_experiment_left_out_is_said_though_others_judge_its_item(self):
@@ -622,12 +623,12 @@ class Experiments(unittest.TestCase):
         self.assertEqual(where_from("takes a GPU"), "takes a GPU")
 
     def test_no_item_of_a_paper_is_left_out(self):
-        for package in (chan2014, dutta2021, ho2013, li2021, pan2017, zhang2016, zhou2020):
-            with self.subTest(package.__name__), tempfile.TemporaryDirectory() as folder:
-                judged = judge(package, Outputs(folder))
+        for name in ("chan2014", "dutta2021", "ho2013", "li2021", "luo2019", "pan2017", "zhang2016", "zhou2020"):
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                judged = judge(read_paper(name), Outputs(folder))
                 self.assertFalse(judged.is_broken)
                 items = list(dict.fromkeys(item_of(claim) for claim in judged.claims))
-                self.assertEqual(items, list(map(str, package.ABOUT)))
+                self.assertEqual(items, list(read_paper(name).about))
                 self.assertEqual({claim.verdict for claim in judged.claims}, {"skipped"})
 
     def test_a_band_is_drawn_around_its_curve(self):

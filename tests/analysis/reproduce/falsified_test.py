@@ -49,7 +49,7 @@ def broken(outputs):
     return [], [Row("2.updates").holds(True, "")]
 
 
-PAPER = SimpleNamespace(EXPERIMENTS=[(times, [1]), (broken, [2])])
+PAPER = SimpleNamespace(experiments=[(times, [1]), (broken, [2])])
 
 
 class MadeUpRuns(fabricate.Folder):

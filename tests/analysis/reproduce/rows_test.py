@@ -16,6 +16,7 @@ sys.path.insert(0, str(ANALYSIS))
 
 from reproduce import words
 from reproduce.claims import BY_CHANCE, LONG_RUN, UNCAPPED, Sample, Tolerance, read_tolerance
+from reproduce.paper import package_of
 from reproduce.rows import COLUMNS, Row, claims_of, read_rows
 from reproduce.table import WrongTable
 from reproduce.words import read_figures
@@ -52,8 +53,10 @@ class Tables(unittest.TestCase):
             places = {place: pattern(call.args[0]) for place, call in calls(path.parent).items()}
             for place, ids in places.items():
                 self.assertTrue(any(re.fullmatch(ids, id) for id in rows), f"{path.parent.name}/{place}: {ids}")
+            named = {one for judges in package_of(path.parent.name).EXPERIMENTS.values() for one in judges}
             for id in rows:
-                self.assertTrue(any(re.fullmatch(ids, id) for ids in places.values()), f"{path}: {id}")
+                self.assertTrue(id in named or any(re.fullmatch(ids, id) for ids in places.values()), f"{path}: {id}")
+            self.assertLessEqual(named, {*rows, *words.checklist_of(path.parent.name)}, path)
 
     def test_what_stands_in_braces_is_a_fact_that_some_place_gives(self):
         for path in TABLES:

@@ -235,7 +235,7 @@ class MadeUpPapers(ReproduceTest):
         self.assertNotEqual(fates["slow"], "kept")
 
     def test_a_claim_that_fails_ends_with_1_and_all_papers_are_summed_up(self):
-        paper = self.project.folder / "analysis/papers/small.py"
+        paper = self.project.folder / "analysis/papers/small/judged.py"
         paper.write_text(paper.read_text().replace('near(times["sync"], 2,', 'near(times["sync"], 2.1,'))
         told, _ = self.reproduce("all", "--out", "out", status=1)
         self.assertIn("fails: 1.sync: sync takes 2: 2, expected 2.1\n", told)
@@ -248,9 +248,8 @@ class MadeUpPapers(ReproduceTest):
             self.assertIn(words, page)
 
     def test_a_claim_that_is_known_to_fail_ends_with_0(self):
-        paper = self.project.folder / "analysis/papers/small.py"
-        known = paper.with_suffix("") / "known_failures.csv"
-        known.parent.mkdir()
+        paper = self.project.folder / "analysis/papers/small/judged.py"
+        known = paper.with_name("known_failures.csv")
         known.write_text("claim,why\n1.sync,A minibatch takes 2.\n")
         told, _ = self.reproduce("small", "--out", "out")
         self.assertIn(f"holds now: 1.sync: take it off {known}\n", told)
