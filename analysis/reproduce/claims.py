@@ -3,7 +3,6 @@
 import csv
 import io
 import math
-import re
 from dataclasses import astuple, dataclass, fields, replace
 
 from plots.whole import write_whole
@@ -114,7 +113,7 @@ def is_rough(one):
     return one.error > 0 and one.freedom < LEAST_FREEDOM - 1e-6
 
 
-@dataclass
+@dataclass(frozen=True)
 class Tolerance:
     """How far a measured value may lie: the largest of these."""
 
@@ -160,31 +159,6 @@ class Tolerance:
             most = f" (at most {100 * self.most:g} %)" if math.isfinite(self.most) else ""
             words.append(f"{self.errors:g} standard errors{most}")
         return " or ".join(words)
-
-
-def of_per_cent(found):
-    """Of a match: its per cent as a fraction."""
-    return float(found[1]) / 100 if found else 0.0
-
-
-def read_tolerance(text):
-    """Of "1 %", "0.02", "4 standard errors (at most 25 %)" or "1 % or 4 standard errors"."""
-    errors, most = re.search(r"(\S+) standard errors", text), re.search(r"at most (\S+) %", text)
-    absolute = re.search(r"(?:^| or )(\S+)(?: or |$)", text)
-    more = {"most": of_per_cent(most)} if most else {}
-    return Tolerance(
-        relative=of_per_cent(re.match(r"(\S+) %", text)),
-        absolute=float(absolute[1]) if absolute else 0.0,
-        errors=float(errors[1]) if errors else 0.0,
-        **more,
-    )
-
-
-BY_CHANCE = Tolerance(errors=4, most=0.25)
-# Where 0 or next to it is expected, or a single run of another simulation, which errs itself.
-UNCAPPED = Tolerance(errors=4)
-# For means over long runs.
-LONG_RUN = Tolerance(relative=0.01, errors=4, most=0.1)
 
 
 def verdict(is_met):

@@ -1,14 +1,13 @@
 """What a paper claims: claims.csv beside its package, a row a claim."""
 
-import re
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from itertools import pairwise
 
 import numpy as np
 from reproduce.claims import (
-    INCONSISTENT, KINDS, PASS, SIMULATED, SKIPPED, THEORY, Claim, Sample, chance, difference, disorder,
-    excess, in_units, is_above, is_rough, nearest_to_0, read_tolerance, times, verdict, with_numbers,
+    INCONSISTENT, KINDS, PASS, SIMULATED, SKIPPED, THEORY, Claim, Sample, Tolerance, chance, difference,
+    disorder, excess, in_units, is_above, is_rough, nearest_to_0, times, verdict, with_numbers,
 )  # fmt: skip
 from reproduce.outputs import PAPERS
 from reproduce.table import WrongTable, read_table
@@ -17,16 +16,18 @@ from reproduce.table import WrongTable, read_table
 @dataclass
 class Row:
     """Who says so, a figure or a section of a paper, or that it is derived; what is claimed; and what is
-    expected: a number, or words; empty where it is computed. Its methods judge it by what was measured.
-    Standard errors are those that the row names, else 4; where they decide and are of fewer than 8
-    replicas, a claim is skipped that does not hold and is not refuted."""
+    expected: a number, a range (low and high), or words; empty where it is computed. Its methods judge it
+    by what was measured. Standard errors are those of the tolerance, else 4; where they decide and are of
+    fewer than 8 replicas, a claim is skipped that does not hold and is not refuted."""
 
     id: str
     source: str = ""
     kind: str = SIMULATED
     claim: str = ""
     expected: str = ""
-    tolerance: str = ""
+    low: float | None = None
+    high: float | None = None
+    tolerance: Tolerance = Tolerance()
     facts: dict = field(default_factory=dict)  # numbers of the runs, for what stands in braces
 
     def _words(self):
@@ -40,10 +41,12 @@ class Row:
         count = measured.replicas or round(measured.freedom) + 1
         return self.skipped(f"{measured}: {count} replicas do not tell; it takes 8")
 
-    def _judged(self, is_met, measured, expected=""):
-        expected = expected or self.expected.format(**self.facts)
+    def _judged(self, is_met, measured, expected="", tolerance=None):
+        tolerance = self.tolerance if tolerance is None else tolerance
+        facts = self.facts | {"errors": self._errors, "tolerance": self.tolerance}
+        expected = expected or self.expected.format(**facts)
         met, told = verdict(is_met), str(measured)
-        one = Claim(*self._words(), expected, self.tolerance, told, met, kind=self.kind)
+        one = Claim(*self._words(), expected, str(tolerance), told, met, kind=self.kind)
         return with_numbers(one, None, measured) if isinstance(measured, Sample) else one
 
     def _number(self, expected):
@@ -51,8 +54,7 @@ class Row:
 
     @property
     def _errors(self):
-        found = re.search(r"(\S+) standard errors", self.expected)
-        return float(found[1]) if found else 4
+        return self.tolerance.errors or 4
 
     def holds(self, is_met, measured, gap=None):
         """What is expected, in words, is so; measured: in words, or a Sample. gap: the Sample that has
@@ -62,9 +64,10 @@ class Row:
         return self._judged(is_met, measured)
 
     def within(self, measured, told=""):
-        """The Sample lies in the expected range, "1.08 to 1.11"."""
-        low, high = map(float, self.expected.split(" to "))
-        return self.holds(low <= measured.mean <= high, told or measured)
+        """The Sample lies in the expected range."""
+        expected = f"{self.low:g} to {self.high:g}"
+        is_met = self.low <= measured.mean <= self.high
+        return replace(self, expected=expected).holds(is_met, told or measured)
 
     def near(self, measured, expected=None, tolerance=None):
         """The measured Sample is the expected number; both numbers may be computed."""
@@ -74,7 +77,7 @@ class Row:
     def all_near(self, values, tolerance=None):
         """Every one of values (place, expected, Sample) is near; tells the worst."""
         assert values, self.id
-        slack = tolerance or read_tolerance(self.tolerance)
+        slack = tolerance or self.tolerance
         far = [excess(expected, measured, slack) for _, expected, measured in values]
         place, expected, measured = values[int(np.argmax(far))]
         told = f"worst of {len(values)}: {measured} for {expected:.5g} at {place}"
@@ -82,9 +85,7 @@ class Row:
         return self._near(values, tolerance, wanted, told)
 
     def _near(self, values, tolerance, wanted, told):
-        if tolerance:
-            return replace(self, tolerance=str(tolerance))._near(values, None, wanted, told)
-        tolerance = read_tolerance(self.tolerance)
+        tolerance = tolerance or self.tolerance
         far = [excess(expected, measured, tolerance) for _, expected, measured in values]
         _, expected, measured = values[int(np.argmax(far))]
         rough = [one for *_, one in values if tolerance.needs_replicas(one)]
@@ -93,15 +94,14 @@ class Row:
             rough = [measured]
         if rough:
             return self._undecided(rough[0])
-        one = self._judged(max(far) <= 1, told, wanted)
+        one = self._judged(max(far) <= 1, told, wanted, tolerance)
         return with_numbers(one, expected, measured, tolerance.power(expected, measured))
 
     def ordered(self, values, gap=difference):
         """low <= high for every one of values (place, low, high), but for so many standard errors of
         their gap (difference or paired_difference), and those up to a share of high."""
         assert values, self.id
-        slack = read_tolerance(self.tolerance)
-        errors, most = slack.errors, slack.most
+        errors, most = self.tolerance.errors, self.tolerance.most
         overs = [gap(low, high) for _, low, high in values]
         allowed = [disorder(over, high, errors, most) for over, (*_, high) in zip(overs, values)]
         far = [in_units(over.mean, one) for over, one in zip(overs, allowed)]
@@ -136,7 +136,9 @@ class Row:
         is_met = all(is_above(one, errors) for one in gaps)
         if not is_met and is_rough(least) and not is_above(times(least, -1), errors):
             return self._undecided(least)
-        return with_numbers(self._judged(is_met, told), 0, least, chance(least, errors) or None)
+        return with_numbers(
+            self._judged(is_met, told, tolerance=""), 0, least, chance(least, errors) or None
+        )
 
     def disagrees(self, theirs, expected=None):
         """What the paper shows, against what follows from the paper itself; theory."""
@@ -147,14 +149,16 @@ class Row:
         return one
 
 
-COLUMNS = [column.name for column in fields(Row) if column.name != "facts"]
+COLUMNS = ["id", "source", "kind", "claim", "expected"]
+TOLERANCES = [column.name for column in fields(Tolerance)]
 
 
 def read_rows(path):
     """{id: Row}; raises WrongTable."""
     found = {}
-    for place, row in read_table(path, COLUMNS):
-        one = found[row["id"]] = Row(**row)
+    for place, row in read_table(path, COLUMNS, ["low", "high", *TOLERANCES]):
+        tolerance = Tolerance(**{name: row.pop(name) for name in TOLERANCES if name in row})
+        one = found[row["id"]] = Row(**row, tolerance=tolerance)
         if one.kind not in KINDS:
             raise WrongTable(f"{place}: kind: {one.kind}; allowed: {', '.join(KINDS)}")
     return found

@@ -69,7 +69,7 @@ def judged():
         Row("1.passes", "Fig 1", kind=FITTED, claim="a < b").near(Sample(1, 0.05), 1, Tolerance(errors=4)),
         Row("2.fails", "Fig 2", claim="it fails").near(Sample(2), 1, Tolerance(relative=0.1)),
         Row("3.skipped", "Fig 3", claim="left out").skipped("no data"),
-        Row("4.theirs", "Fig 4", claim="theirs", tolerance=str(Tolerance(relative=0.1))).disagrees(2, 1),
+        Row("4.theirs", "Fig 4", claim="theirs", tolerance=Tolerance(relative=0.1)).disagrees(2, 1),
     ]
     return Judged(
         figures,

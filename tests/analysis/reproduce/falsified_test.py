@@ -33,7 +33,7 @@ def times(outputs):
     losses = [float(np.mean([y[-1] for _, y in ends[k]])) for k in TIMES]
     return [], [
         Row("1.near", "derived").all_near([(str(k), t, found[k]) for k, t in TIMES.items()], Tolerance(relative=0.02)),
-        Row("1.ordered", "derived", tolerance="4 standard errors, at most 2 %").ordered([("", found[1], found[2]), ("", found[2], found[4])]),
+        Row("1.ordered", "derived", tolerance=Tolerance(errors=4, most=0.02)).ordered([("", found[1], found[2]), ("", found[2], found[4])]),
         Row("1.status", "derived").holds(statuses[2] == "diverged" != statuses[1], ""),
         Row("1.loss", "derived").holds(losses == sorted(losses, reverse=True), ""),
         Row("1.always", "derived").holds(True, ""),

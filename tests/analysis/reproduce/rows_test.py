@@ -15,7 +15,7 @@ ANALYSIS = Path(__file__).resolve().parents[3] / "analysis"
 sys.path.insert(0, str(ANALYSIS))
 
 from reproduce import words
-from reproduce.claims import BY_CHANCE, LONG_RUN, UNCAPPED, Sample, Tolerance, read_tolerance
+from reproduce.claims import Sample, Tolerance
 from reproduce.paper import package_of
 from reproduce.rows import COLUMNS, Row, claims_of, read_rows
 from reproduce.table import WrongTable
@@ -63,7 +63,7 @@ class Tables(unittest.TestCase):
             given = {one.arg for call in calls(path.parent).values() for one in call.keywords}
             for row in read_rows(path).values():
                 fields = {name for words in (row.source, row.claim, row.expected) for _, name, *_ in Formatter().parse(words)}
-                self.assertLessEqual(fields - {None}, given, f"{path}: {row.id}")
+                self.assertLessEqual(fields - {None, "errors", "tolerance"}, given, f"{path}: {row.id}")
 
     def refused(self, text):
         with tempfile.TemporaryDirectory() as folder:
@@ -75,9 +75,10 @@ class Tables(unittest.TestCase):
 
     def test_a_wrong_table_is_refused_with_its_line(self):
         self.assertEqual(self.refused("id,words\n")[:2], "1:")
-        self.assertEqual(self.refused(HEAD + "1,Fig 1,simulated,so\n"), "2: allowed: 6 cells")
-        row = "1,Fig 1,simulated,so,2,1 %\n"
+        self.assertEqual(self.refused(HEAD + "1,Fig 1,simulated,so\n"), "2: allowed: 5 cells")
+        row = "1,Fig 1,simulated,so,2\n"
         self.assertEqual(self.refused(HEAD + row + row), "3: id: 1 a second time; allowed: once")
+        self.assertIn("2: could not convert string to float: 'few'", self.refused(HEAD.replace("\n", ",errors\n") + row.replace("\n", ",few\n")))
         self.assertIn("2: kind: dreamt; allowed: simulated", self.refused(HEAD + row.replace("simulated", "dreamt")))
 
     def test_a_claim_without_a_row_is_refused(self):
@@ -113,15 +114,17 @@ class FigureTables(unittest.TestCase):
 
 
 class Rows(unittest.TestCase):
-    def test_a_tolerance_is_read_as_it_is_written(self):
-        for one in (
-            Tolerance(), Tolerance(relative=0.05), Tolerance(absolute=0.02), Tolerance(relative=0.01, absolute=1e-6),
-            Tolerance(absolute=0.002, errors=4), BY_CHANCE, LONG_RUN, UNCAPPED,
-        ):  # fmt: skip
-            self.assertEqual(read_tolerance(str(one)), one)
+    def test_numbers_of_a_row_are_its_range_and_its_tolerance(self):
+        text = "1,Fig 1,simulated,so,{tolerance},1.08,,0.01,4\n"
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "claims.csv"
+            path.write_text(HEAD.replace("\n", ",low,high,relative,errors\n") + text, encoding="utf-8")
+            row = read_rows(path)["1"]
+        self.assertEqual((row.low, row.high, row.tolerance), (1.08, None, Tolerance(relative=0.01, errors=4)))
+        self.assertEqual(row.holds(True, "").expected, "1 % or 4 standard errors")
 
     def test_a_number_of_the_row_is_expected_or_one_that_is_computed(self):
-        row = Row("1", "Fig 1", claim="so", expected="2", tolerance="1 %")
+        row = Row("1", "Fig 1", claim="so", expected="2", tolerance=Tolerance(relative=0.01))
         self.assertEqual([row.near(Sample(2.01)).verdict, row.near(Sample(2.03)).verdict], ["pass", "fail"])
         self.assertEqual(row.near(Sample(3.0), 3.0).verdict, "pass")
         self.assertEqual(row.near(Sample(2.03), tolerance=Tolerance(absolute=0.1)).verdict, "pass")
@@ -130,7 +133,8 @@ class Rows(unittest.TestCase):
     def test_the_row_says_how_many_standard_errors_decide(self):
         gap = Sample(3.5, 1.0, 100)
         for errors, verdict in ((3, "pass"), (4, "fail")):
-            row = Row("1", expected=f"> 0 by more than {errors} standard errors")
+            row = Row("1", expected="> 0 by more than {errors:g} standard errors", tolerance=Tolerance(errors=errors))
+            self.assertEqual(row.above(gap).expected, f"> 0 by more than {errors} standard errors")
             self.assertEqual([row.above(gap).verdict, row.all_above([gap]).verdict], [verdict] * 2)
             self.assertEqual(row.rising([Sample(0.0), gap]).verdict, verdict)
 
@@ -144,7 +148,8 @@ class Rows(unittest.TestCase):
         self.assertEqual((one.claim, one.expected, one.verdict), ("so", "", "skipped"))
 
     def test_a_range_is_read_from_the_row(self):
-        row = Row("1", expected="1.08 to 1.11")
+        row = Row("1", low=1.08, high=1.11)
+        self.assertEqual(row.within(Sample(1.1)).expected, "1.08 to 1.11")
         self.assertEqual([row.within(Sample(value)).verdict for value in (1.07, 1.08, 1.11, 1.12)], ["fail", "pass", "pass", "fail"])
 
 
