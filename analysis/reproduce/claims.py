@@ -65,7 +65,10 @@ def difference(one, other):
 
 
 def paired_difference(one, other):
-    """The Sample of the difference of two whose replicas share their seeds."""
+    """The Sample of the difference of two whose replicas share their seeds; of what has no replicas, as of
+    independent ones."""
+    if one.values is None or other.values is None:
+        return difference(one, other)
     assert len(one.values) == len(other.values)
     return sample(one.values - other.values)
 

@@ -9,16 +9,7 @@ from pathlib import Path
 from markupsafe import Markup
 from pages.maker import templates, write
 from plotly.offline import get_plotlyjs
-from reproduce.claims import (
-    FAIL,
-    FITTED,
-    INCONSISTENT,
-    KINDS,
-    PASS,
-    SKIPPED,
-    count,
-    count_kinds,
-)
+from reproduce.claims import FAIL, FITTED, INCONSISTENT, KINDS, PASS, SKIPPED, count, count_kinds
 from reproduce.figures import PLOTTED, SIMULATED, THEORY, Table
 from reproduce.interactive import NARROW, arrange_script, plotly_html
 from reproduce.origins import duration

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 from reproduce.claims import (
-    INCONSISTENT, KINDS, PASS, SIMULATED, SKIPPED, THEORY, Claim, Sample, Tolerance, chance, difference,
-    disorder, excess, in_units, is_above, is_rough, nearest_to_0, times, verdict, with_numbers,
+    INCONSISTENT, KINDS, PASS, SIMULATED, SKIPPED, THEORY, Claim, Sample, Tolerance, chance, disorder,
+    excess, in_units, is_above, is_rough, nearest_to_0, paired_difference, times, verdict, with_numbers,
 )  # fmt: skip
 from reproduce.outputs import PAPERS
 from reproduce.table import WrongTable, read_table
@@ -97,7 +97,7 @@ class Row:
         one = self._judged(max(far) <= 1, told, wanted, tolerance)
         return with_numbers(one, expected, measured, tolerance.power(expected, measured))
 
-    def ordered(self, values, gap=difference):
+    def ordered(self, values, gap=paired_difference):
         """low <= high for every one of values (place, low, high), but for so many standard errors of
         their gap (difference or paired_difference), and those up to a share of high."""
         assert values, self.id
@@ -125,7 +125,7 @@ class Row:
         least = f"nearest to breaking it: by {nearest_to_0(gaps, self._errors)}"
         return self._above(gaps, f"{told}; {least}" if told else least)
 
-    def rising(self, samples, gap=difference):
+    def rising(self, samples, gap=paired_difference):
         """Each Sample is above the one before by more than so many standard errors of their gap."""
         gaps = [gap(high, low) for low, high in pairwise(samples)]
         return self.all_above(gaps, ", ".join(map(str, samples)))

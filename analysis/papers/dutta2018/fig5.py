@@ -72,8 +72,7 @@ def fig5_order(measured):
             (f"P = {p}", measured["shifted-exponential", p], measured[law, p])
             for p in range(2, 21)
             for law in ("exponential", "pareto")
-        ],
-        gap=paired_difference,
+        ]
     )
 
 

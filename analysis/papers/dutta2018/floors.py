@@ -3,13 +3,7 @@
 import numpy as np
 from papers.dutta2018.words import claim, figure_of
 from plots.bands import band, linear
-from reproduce.claims import (
-    Sample,
-    difference,
-    paired_difference,
-    paired_ratio,
-    ratio,
-)
+from reproduce.claims import Sample, difference, paired_difference, paired_ratio, ratio
 from reproduce.figures import SIMULATED, THEORY, Series
 from reproduce.replicas import late
 

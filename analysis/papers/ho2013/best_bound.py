@@ -4,14 +4,7 @@ import math
 from itertools import pairwise
 
 from papers.ho2013.words import claim, figure_of
-from reproduce.claims import (
-    is_above,
-    paired_difference,
-    paired_ratio,
-    plus,
-    sample,
-    scaled,
-)
+from reproduce.claims import is_above, paired_difference, paired_ratio, plus, sample, scaled
 from reproduce.figures import curve_series, sampled
 from reproduce.replicas import first_recorded, late
 
@@ -34,9 +27,7 @@ def best_bound(outputs):
         for s in times
     }
     figures = [*curve_figures(by_time, by_update), trade_off(times, clocks, rates)]
-    floors = claim("6.floor").rising(
-        [late(found, 0.5) for found in by_update.values()], gap=paired_difference
-    )
+    floors = claim("6.floor").rising([late(found, 0.5) for found in by_update.values()])
     return figures, [*quantity_and_quality(clocks, rates), floors, *interior(times)]
 
 
@@ -74,13 +65,12 @@ def trade_off(times, clocks, rates):
 
 def quantity_and_quality(clocks, rates):
     bounds = sorted(rates)
-    yield claim("6.quantity").rising([rates[s] for s in bounds], gap=paired_difference)
+    yield claim("6.quantity").rising([rates[s] for s in bounds])
     yield claim("6.quality").ordered(
         [
             (f"{name_of(low)} and {name_of(high)}", clocks[low], clocks[high])
             for low, high in pairwise(bounds)
-        ],
-        gap=paired_difference,
+        ]
     )
     for name, values, least in (("quantity", rates, 1.5), ("quality", clocks, 1.25)):
         found = paired_ratio(values[bounds[-1]], values[0])

@@ -4,13 +4,7 @@ from itertools import pairwise
 
 from papers.ho2013.words import claim, figure_of
 from papers.laws import harmonic, normal_maximum
-from reproduce.claims import (
-    Sample,
-    against_one_run,
-    paired_difference,
-    sample,
-    scaled,
-)
+from reproduce.claims import Sample, against_one_run, sample, scaled
 from reproduce.figures import THEORY, Series, sampled
 from reproduce.outputs import law_of
 
@@ -94,8 +88,7 @@ def clock_claims(times):
             [
                 (f"s = {large} and {small}", times[law, large], times[law, small])
                 for small, large in pairwise(bounds_of(times, law))
-            ],
-            gap=paired_difference,
+            ]
         )
 
 
@@ -113,9 +106,7 @@ def waiting_claims(waits):
             ]
         )
         bounds = bounds_of(waits, law)
-        yield claim(f"5.falls-{law}").rising(
-            [waits[law, s] for s in reversed(bounds)], gap=paired_difference
-        )
+        yield claim(f"5.falls-{law}").rising([waits[law, s] for s in reversed(bounds)])
 
 
 def slow_learner(outputs):

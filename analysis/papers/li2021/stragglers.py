@@ -73,8 +73,7 @@ def latency(outputs):
                 (name, slow["ASP"][late], slow["BSP"][late])
                 for late, name in INJECTED.items()
                 if late
-            ],
-            gap=paired_difference,
+            ]
         )
     )
     return [figure], claims

@@ -2,7 +2,7 @@
 
 from papers.luo2019.losses import level_of
 from papers.luo2019.words import claim, figure_of
-from reproduce.claims import paired_difference, paired_ratio, sample
+from reproduce.claims import paired_ratio, sample
 from reproduce.figures import curve_series
 from reproduce.replicas import first_at
 
@@ -36,8 +36,7 @@ def iterations(outputs):
             [
                 (f"{few} and {many}", needed[f"groups of {many}"], needed[f"groups of {few}"])
                 for few, many in zip(SIZES, SIZES[1:])
-            ],
-            gap=paired_difference,
+            ]
         )
     )
     return [figure], claims

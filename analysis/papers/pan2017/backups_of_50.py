@@ -2,13 +2,7 @@
 
 import numpy as np
 from papers.pan2017.words import claim, figure_of
-from reproduce.claims import (
-    Sample,
-    plus,
-    ratio,
-    sample,
-    times,
-)
+from reproduce.claims import Sample, plus, ratio, sample, times, difference
 from reproduce.figures import PLOTTED, SIMULATED, Series, sampled
 from reproduce.outputs import means
 
@@ -63,7 +57,7 @@ def shortens(medians):
 
 def falls(medians):
     for link in (FREE, NULL_STEPS):
-        yield claim(f"8.median-{SHORT[link]}").rising(medians.of(link)[4::-1])
+        yield claim(f"8.median-{SHORT[link]}").rising(medians.of(link)[4::-1], gap=difference)
 
 
 def interior(steps):
@@ -81,7 +75,7 @@ def best(medians):
         steps = medians.of(link)
         gains = [times(ratio(steps[0], steps[b]), 50 / (50 + b)) for b in BACKUPS]
         yield claim(f"8.best-{SHORT[link]}").ordered(
-            [(f"b = {b}", gains[b], gains[BEST]) for b in BACKUPS if b != BEST]
+            [(f"b = {b}", gains[b], gains[BEST]) for b in BACKUPS if b != BEST], gap=difference
         )
 
 

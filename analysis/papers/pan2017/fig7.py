@@ -29,8 +29,7 @@ def optima(curves):
         [
             (f"{FACTORS[small]} and {FACTORS[large]}", final[large], final[small])
             for small, large in pairs
-        ],
-        gap=paired_difference,
+        ]
     )
     yield claim("12.worse").above(paired_difference(final[SMALL], final[PLAIN]))
     yield claim("12.updates").holds(

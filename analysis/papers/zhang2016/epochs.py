@@ -1,12 +1,7 @@
 """What updates that take time do to lambda-softsync: item 9."""
 
 from papers.zhang2016.words import claim, figure_of
-from reproduce.claims import (
-    paired_difference,
-    paired_ratio,
-    plus,
-    scaled,
-)
+from reproduce.claims import paired_ratio, plus, scaled
 from reproduce.figures import sampled
 
 ROWS = 50_000  # of CIFAR-10's training set
@@ -51,7 +46,6 @@ def claims_of(each, updates, gradients, sizes):
                 (f"mu = {mu}: {low} and {high}", each[low, mu], each[high, mu])
                 for mu in sizes
                 for low, high in (("1-softsync", "30-softsync"), ("30-softsync", "hardsync"))
-            ],
-            gap=paired_difference,
+            ]
         ),
     ]

@@ -42,7 +42,7 @@ def fig3_softmax(outputs):
         if key(row)[1] == "hardsync":
             hashes.setdefault(row["replica"], set()).add(row["final_hash"])
     return list(panels(outputs, scenario, "fig3_softmax", "softmax on MNIST")), [
-        claim("5.softmax-rises").ordered(pairs, gap=paired_difference),
+        claim("5.softmax-rises").ordered(pairs),
         claim("5.softmax-loss").holds(
             all((step.values > 0).all() for step in steps[1:])
             and not is_above(times(steps[0], -1)),

@@ -57,8 +57,7 @@ def at_equal_epochs(id, order, errors):
             [
                 (f"{one.name} and {other.name}", errors[one], errors[other])
                 for one, other in zip(order, order[1:])
-            ],
-            gap=paired_difference,
+            ]
         ),
         claim(f"6.{id}-delay").above(
             paired_difference(errors[dasgd[-1]], errors[local]),

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from papers.zhou2020.protocols import measured_round, protocol_of
 from papers.zhou2020.words import claim, figure_of
-from reproduce.claims import Sample, paired_difference, sample
+from reproduce.claims import Sample, difference, sample
 from reproduce.figures import THEORY, Series, sampled
 from reproduce.outputs import law_of
 from reproduce.replicas import late
@@ -89,7 +89,9 @@ def waiting(outputs):
         )
     ]
     claims += [
-        claim(f"2.waits-less-{law}").rising([found[law, tau] for tau in reversed(taus)])
+        claim(f"2.waits-less-{law}").rising(
+            [found[law, tau] for tau in reversed(taus)], gap=difference
+        )
         for law in laws
     ]
     return [figure], claims
@@ -129,7 +131,7 @@ def drift(outputs):
         claim("2.drift").all_near(
             [(f"tau = {tau}, s = {s}", expected_drift(s), one) for (tau, s), one in after.items()]
         ),
-        claim("2.drift-rises").rising([after[tau, tau] for tau in taus]),
+        claim("2.drift-rises").rising([after[tau, tau] for tau in taus], gap=difference),
     ]
 
 
@@ -142,8 +144,6 @@ def floor(outputs):
     figure = figure_of("floor")
     figure.series.append(sampled("of the mean", [1, *taus], [left[one] for one in (sync, *local)]))
     return [figure], [
-        claim("2.floor").rising([left[one] for one in local], gap=paired_difference),
-        claim("2.floor-sync").ordered(
-            [(one.name, left[sync], left[one]) for one in local], gap=paired_difference
-        ),
+        claim("2.floor").rising([left[one] for one in local]),
+        claim("2.floor-sync").ordered([(one.name, left[sync], left[one]) for one in local]),
     ]

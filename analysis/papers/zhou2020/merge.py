@@ -4,7 +4,7 @@ import numpy as np
 from papers.zhou2020.mean import expected_losses, merged_means
 from papers.zhou2020.protocols import protocol_of
 from papers.zhou2020.words import claim, figure_of
-from reproduce.claims import Sample
+from reproduce.claims import Sample, difference
 from reproduce.figures import SIMULATED, THEORY, Series, curve_series, sampled
 from reproduce.replicas import first_at, late, mean_at, mean_curve
 
@@ -62,7 +62,9 @@ def effective_steps(outputs):
             ]
         ),
         claim("4.floor").all_near([(one.name, floors[one], left[one]) for one in curves]),
-        claim("4.floor-falls").rising([left[one] for one in (delayed[3], delayed[1], local)]),
+        claim("4.floor-falls").rising(
+            [left[one] for one in (delayed[3], delayed[1], local)], gap=difference
+        ),
     ]
     return [loss_figure(curves, expected), steps_figure(curves, counted)], claims
 

@@ -4,7 +4,7 @@ import math
 
 from papers.zhou2020.protocols import measured_round, protocol_of
 from papers.zhou2020.words import claim, figure_of
-from reproduce.claims import Sample
+from reproduce.claims import Sample, difference
 from reproduce.figures import THEORY, Series, sampled
 
 LEARNERS = 16
@@ -102,5 +102,5 @@ def lateness(outputs):
         Series("no waiting at all", THEORY, delays, [1.0] * len(delays)),
     ]
     return [figure], [
-        claim("3.lateness").rising([by_delay[d] for d in reversed(delays)]),
+        claim("3.lateness").rising([by_delay[d] for d in reversed(delays)], gap=difference),
     ]

@@ -14,7 +14,7 @@ from plots.final import draw_final, is_log_spaced, numbers_of
 from plots.measure import final_value
 from plots.run import draw_folder, final_figures
 from results import read_folder as read_results
-from plots.sweep import keys_of, main_value
+from plots.sweep import keys_of
 
 ETAS = [0.01, 0.03, 0.1, 0.3, 1.0]
 T_95 = {2: 12.7062, 4: 3.18245}  # of a table, by the number of replicas

@@ -206,9 +206,9 @@ class Numbers(unittest.TestCase):
 
     def test_an_order_is_told_by_its_difference(self):
         low, high = sample([1.0, 2.0] * 4), sample([3.0, 5.0, 7.0] * 4)
-        told = self.numbers(IN_ORDER.ordered([("a", low, high)]))
+        told = self.numbers(IN_ORDER.ordered([("a", low, high)], gap=difference))
         self.assertEqual((told[0], told[1], told[3]), (0.0, -3.5, 8))
-        told = self.numbers(Row("1").rising([low, high]))
+        told = self.numbers(Row("1").rising([low, high], gap=difference))
         self.assertEqual((told[0], told[1], told[3]), (0.0, 3.5, 8))
         told = self.numbers(Row("1").above(difference(high, low)))
         self.assertEqual((told[0], told[1], told[3]), (0.0, 3.5, 8))
