@@ -1,8 +1,6 @@
 """An output folder of runs, as data. Its files may come from anybody."""
 
-import csv
 import json
-import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +22,7 @@ class NoResults(ResultsError, FileNotFoundError):
 
 
 # What goes wrong where a file, or a value in it, is not as gradrace writes it.
-OF_EDITED_FILES = ValueError, csv.Error, LookupError, TypeError, AttributeError, RecursionError
+OF_EDITED_FILES = ValueError, LookupError, TypeError, AttributeError, RecursionError
 KEYS = ["point", "replica"]
 BEFORE = "an older gradrace wrote it; gradrace run --force makes it anew"
 
@@ -63,20 +61,6 @@ def read_json(path):
         return found
 
 
-def rows_of(path):
-    """The line of names and the rows of a CSV file, packed or not, as lists of texts; raises ValueError."""
-    with packed.open_text(path) as file:
-        lines = csv.reader(file)
-        header = next(lines, None)
-        if not header:
-            raise ValueError("the file is empty")
-        yield header
-        for row in filter(None, lines):
-            if len(row) != len(header):
-                raise ValueError(f"line {lines.line_num} has {len(row)} cells of {len(header)}")
-            yield row
-
-
 def as_numbers(name, cells):
     """A column of which some cell is no number; raises ValueError, but for empty ones."""
     try:
@@ -85,35 +69,20 @@ def as_numbers(name, cells):
         raise ValueError(f"column {name}: {problem}") from problem
 
 
-def check_rows(path):
-    """Raises ValueError where a row has more or fewer cells than the line of names, which pandas lets pass."""
-    width, cells, lines = len(next(rows_of(path))), 0, 0
-    with packed.open_text(path) as file:
-        while text := file.read(1 << 20):
-            cells, lines = cells + text.count(","), lines + text.count("\n")
-            if '"' in text:
-                cells = -1
-                break
-    if cells != lines * (width - 1):  # or commas in texts
-        for _ in rows_of(path):
-            pass
-
-
 def read_table(path, texts):
     """A CSV file as a table: numbers (NaN where empty) but for the columns that are texts."""
-    import pandas as pd  # which takes a while
+    from pyarrow import csv, string  # which take a while
 
-    check_rows(path)
-    exact = {} if int(pd.__version__.partition(".")[0]) > 2 else {"float_precision": "round_trip"}
-    header = next(rows_of(path))
-    with packed.open_text(path) as file, warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)  # of rows that are too long
-        empty = {name: ["", "nan"] for name in header if name not in texts}
-        table = pd.read_csv(
-            file, index_col=False, dtype=dict.fromkeys(texts, str), keep_default_na=False, na_values=empty,
-            low_memory=False, **exact,
-        )  # fmt: skip
-    for name in empty:
+    with packed.opened(path) as file:
+        table = csv.read_csv(
+            file,
+            csv.ReadOptions(use_threads=False),  # which tells lines
+            csv.ParseOptions(newlines_in_values=True),
+            csv.ConvertOptions(
+                column_types=dict.fromkeys(texts, string()), null_values=["", "nan"]
+            ),
+        ).to_pandas()
+    for name in table.columns.difference(texts):
         if table[name].dtype.kind not in "iuf":
             table[name] = as_numbers(name, table[name])
         if name in KEYS and len(table) and table[name].dtype.kind == "f":
@@ -382,7 +351,7 @@ class Folder:
         path = self.path / "trace.json"
         if not packed.find(path):
             return []
-        with reading(path), packed.open_text(path) as file:
+        with reading(path), packed.opened(path) as file:
             return json.load(file)["traceEvents"]
 
 

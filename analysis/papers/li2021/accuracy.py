@@ -54,11 +54,7 @@ def shares(outputs, setup):
     """A1, A2 and A5 of a setup."""
     samples, times = by_share(outputs, setup)
     figures = [gap_figure(setup, samples), time_figure(setup, samples, times)]
-    return figures, [
-        *ends(setup, samples),
-        varies(setup, samples),
-        *knee(setup, samples, times),
-    ]
+    return figures, [*ends(setup, samples), varies(setup, samples), *knee(setup, samples, times)]
 
 
 def gap_figure(setup, samples):

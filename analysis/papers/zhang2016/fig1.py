@@ -130,14 +130,8 @@ def low_jitter(ending, laws):
 
 
 def fig1_in_step(outputs):
-    key = lambda row: (
-        f"normal, {100 * float(row['cluster.runtime.sd']):g} %",
-        row["protocol.n"],
-    )
+    key = lambda row: (f"normal, {100 * row['cluster.runtime.sd']:g} %", row["protocol.n"])
     counts = outputs.staleness("fig1_from_a_start_in_step", key)
     laws = {law: {n: counts[law, n] for n in NS} for law in LOW_JITTER}
     largest = sample([max(one) for one in counts["normal, 1 %", 30]])
-    return [], [
-        *low_jitter("-in-step", laws),
-        claim("4.start").near(largest),
-    ]
+    return [], [*low_jitter("-in-step", laws), claim("4.start").near(largest)]

@@ -10,11 +10,7 @@ JITTER = 0.245
 
 
 def fig2(outputs):
-    key = lambda row: (
-        row["protocol"],
-        row["cluster.server.per_gradient"],
-        row["cluster.learners"],
-    )
+    key = lambda row: (row["protocol"], row["cluster.server.per_gradient"], row["cluster.learners"])
     times = outputs.samples("fig2_how_much_faster_are_more_learners", key, "sim_time")
     learners = sorted({p for *_, p in times})
     costs = sorted({cost for _, cost, _ in times})

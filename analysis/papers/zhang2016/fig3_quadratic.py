@@ -26,11 +26,7 @@ def fig3_quadratic(outputs):
     curves = outputs.curves(scenario, key, "time", "loss")
     rows = by_key(outputs.runs(scenario), key)
     figures = [quadratic_figure(curves, kind) for kind in RATES]
-    return figures, [
-        *one_rate(curves, rows),
-        *divided(curves),
-        *identities(rows),
-    ]
+    return figures, [*one_rate(curves, rows), *divided(curves), *identities(rows)]
 
 
 def by_key(rows, key):

@@ -30,12 +30,7 @@ class Task:
 
 SOFTMAX = Task("softmax", "which_rate_is_best_on_mnist", "fig3", 0.2, 0.01, "2 epochs")
 PERCEPTRON = Task(
-    "perceptron",
-    "which_rate_is_best_for_a_perceptron",
-    "fig3_perceptron",
-    0.015,
-    0.02,
-    "1 epoch",
+    "perceptron", "which_rate_is_best_for_a_perceptron", "fig3_perceptron", 0.015, 0.02, "1 epoch"
 )
 
 

@@ -102,5 +102,5 @@ def lateness(outputs):
         Series("no waiting at all", THEORY, delays, [1.0] * len(delays)),
     ]
     return [figure], [
-        claim("3.lateness").rising([by_delay[d] for d in reversed(delays)], gap=difference),
+        claim("3.lateness").rising([by_delay[d] for d in reversed(delays)], gap=difference)
     ]

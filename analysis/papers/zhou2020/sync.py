@@ -20,11 +20,7 @@ def agrees(id, bound, found):
 
 
 def one_step(outputs):
-    key = lambda row: (
-        row["model.precision"],
-        row["optimiser.momentum"],
-        protocol_of(row).kind,
-    )
+    key = lambda row: (row["model.precision"], row["optimiser.momentum"], protocol_of(row).kind)
     curves = outputs.curves("is_local_sgd_of_one_step_sync", key, "update", "loss")
     claims = []
     for precision, bound in BOUNDS.items():

@@ -76,7 +76,7 @@ class Reading(fabricate.Folder):
         self.assertEqual(again.statuses, folder.statuses)
 
     def test_rows_of_another_length_are_refused(self):
-        for more, told in (("0,0,1\n", "line 108 has 3 cells of 11"), ("0,0" + ",1" * 20 + "\n", "line 108 has 22 cells of 11")):
+        for more, told in (("0,0,1\n", "Row #108: Expected 11 columns, got 3"), ("0,0" + ",1" * 20 + "\n", "Row #108: Expected 11 columns, got 22")):
             text = (self.folder / "curve.csv").read_text()
             (self.folder / "curve.csv").write_text(text + more)
             self.assertRegex(self.message(), "^curve.csv: cannot be read: .*" + told)
