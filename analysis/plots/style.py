@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import matplotlib
 import numpy as np
+from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import LogLocator, NullFormatter
 from plots.stamp import refuse_others, stamp
 from plots.whole import whole
 
@@ -124,8 +126,6 @@ class Layout(ConstrainedLayoutEngine):
 
 def new_figure(title, height):
     """A figure under the scenario's title; lower by its place where there is none."""
-    from matplotlib.figure import Figure
-
     height -= 0 if title else TITLE
     figure = Figure(figsize=(width(), height), layout=Layout())
     if title:
@@ -163,8 +163,6 @@ def add_text(figure, lines, size="small"):
 def label_log_axis(axis):
     """Plain numbers on a logarithmic axis: 1, 2 and 5 of each power of ten where it reaches over
     less than three of them."""
-    from matplotlib.ticker import LogLocator, NullFormatter
-
     low, high = axis.get_view_interval()
     if high < 1000 * low:
         axis.set_major_locator(LogLocator(subs=(1, 2, 5)))

@@ -6,6 +6,9 @@ import textwrap
 from collections import defaultdict
 from typing import NamedTuple
 
+from matplotlib.legend_handler import HandlerTuple
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
 from plots import style
 from plots.trace import read_traces
 
@@ -101,8 +104,6 @@ def colours_of(exchanges):
 def draw_exchange(axes, one, colour, runs):
     """A bar across learners next to each other, a line between those that are not; marks where it
     takes no time."""
-    from matplotlib.patches import Rectangle
-
     if one.length > 0:
         looks = exchange_looks(colour, EXCHANGES[one.kind].hatch)
         for first, last in runs:
@@ -188,9 +189,6 @@ def label_panel(axes, label, learners, updates):
 
 def exchange_handle(looks, takes_time, colours):
     """What the legend shows of a kind of exchange: a patch, or a mark, of each of those colours."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
     if takes_time:
         return tuple(Patch(**exchange_looks(colour, looks.hatch)) for colour in colours)
     mark = {"marker": looks.mark, "linestyle": "", "markersize": 4}
@@ -199,9 +197,6 @@ def exchange_handle(looks, takes_time, colours):
 
 def legend_entries(seen):
     """[(handle, words)] of what is to be seen."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
     entries = [
         (Patch(**bar_looks(looks)), looks.words)
         for name, kinds in (("fates", FATES), ("transfers", TRANSFERS), ("gaps", GAPS))
@@ -223,8 +218,6 @@ def legend_entries(seen):
 
 def draw_legend(figure, seen):
     """The legend of what is to be seen, under the panels."""
-    from matplotlib.legend_handler import HandlerTuple
-
     handles, words = zip(*legend_entries(seen))
     style.legend_below(
         figure, handles, words, handler_map={tuple: HandlerTuple(ndivide=None, pad=0.1)}

@@ -4,6 +4,7 @@ import textwrap
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
+from matplotlib.figure import Figure
 from plots import style
 from reproduce.figures import LEVEL, PLOTTED, THEORY, Table
 
@@ -66,8 +67,6 @@ def add_legend(canvas, axes, names):
 
 def draw(figure):
     """A matplotlib figure with what this one shows."""
-    from matplotlib.figure import Figure
-
     canvas = Figure(figsize=(style.WIDTH, HEIGHT), layout=style.Layout())
     axes = canvas.subplots()
     axes.set_title(textwrap.fill(figure.title, 65), loc="left")

@@ -76,6 +76,8 @@ class Row:
 
     def all_near(self, values, tolerance=None):
         """Every one of values (place, expected, Sample) is near; tells the worst."""
+        values = list(values)
+        values = list(values)
         assert values, self.id
         slack = tolerance or self.tolerance
         far = [excess(expected, measured, slack) for _, expected, measured in values]
@@ -100,6 +102,8 @@ class Row:
     def ordered(self, values, gap=paired_difference):
         """low <= high for every one of values (place, low, high), but for so many standard errors of
         their gap (difference or paired_difference), and those up to a share of high."""
+        values = list(values)
+        values = list(values)
         assert values, self.id
         errors, most = self.tolerance.errors, self.tolerance.most
         overs = [gap(low, high) for _, low, high in values]
@@ -121,12 +125,16 @@ class Row:
 
     def all_above(self, gaps, told=""):
         """Every Sample is above 0 by more than so many standard errors."""
+        gaps = list(gaps)
+        gaps = list(gaps)
         assert gaps, self.id
         least = f"nearest to breaking it: by {nearest_to_0(gaps, self._errors)}"
         return self._above(gaps, f"{told}; {least}" if told else least)
 
     def rising(self, samples, gap=paired_difference):
         """Each Sample is above the one before by more than so many standard errors of their gap."""
+        samples = list(samples)
+        samples = list(samples)
         gaps = [gap(high, low) for low, high in pairwise(samples)]
         return self.all_above(gaps, ", ".join(map(str, samples)))
 

@@ -92,10 +92,8 @@ def similar(outputs):
     told = " and ".join(f"{one} with {name_of(rule)}" for rule, one in left.items())
     return [], [
         claim("D1.left", left=told).all_near(
-            [
-                (name_of(rule), expected_left(rule, counts[0]), left[rule])
-                for rule, counts in outputs.staleness(scenario, rule_of).items()
-            ]
+            (name_of(rule), expected_left(rule, counts[0]), left[rule])
+            for rule, counts in outputs.staleness(scenario, rule_of).items()
         )
     ]
 
@@ -135,11 +133,9 @@ def delayed(outputs):
     updates = int(outputs.runs(scenario)[0]["updates"])
     return [], [
         claim(f"D{item}.work", updates=updates).all_near(
-            [
-                (name_of(rule), log_loss(rule, learners, updates), Sample(math.log(one.mean)))
-                for (count, rule), one in losses.items()
-                if count == learners
-            ]
+            (name_of(rule), log_loss(rule, learners, updates), Sample(math.log(one.mean)))
+            for (count, rule), one in losses.items()
+            if count == learners
         )
         for item, learners in ((1, 5), (2, 30))
     ]

@@ -43,10 +43,8 @@ def stable(outputs):
 
 def formula_claim(taus):
     return claim("X2.formula").all_near(
-        [
-            (f"tau = {tau}", 2 * math.sin(math.pi / (2 * (2 * tau + 1))), Sample(limit(tau, 0)))
-            for tau in taus
-        ]
+        (f"tau = {tau}", 2 * math.sin(math.pi / (2 * (2 * tau + 1))), Sample(limit(tau, 0)))
+        for tau in taus
     )
 
 

@@ -21,7 +21,7 @@ def stale(outputs):
     conditions = list(dict.fromkeys(where for _, where in found))
     return [stale_figure(found, conditions)], [
         claim(f"X1.{name.replace(', ', '-').replace(' ', '-')}").all_near(
-            [(where, float(expected), found[name, where]) for where in conditions]
+            (where, float(expected), found[name, where]) for where in conditions
         )
         for name, expected in PROTOCOLS.items()
     ]

@@ -46,7 +46,7 @@ def fig5_values(measured, plotted):
     for law in SHOWN:
         places = [p for name, p in plotted if name == law]
         yield claim(f"8.exact-{law}").all_near(
-            [(f"P = {p}", speedup(law, p), measured[law, p]) for p in places]
+            (f"P = {p}", speedup(law, p), measured[law, p]) for p in places
         )
     yield claim("8.cold").disagrees(
         plotted["shifted-exponential", 20], speedup("shifted-exponential", 20)
@@ -68,11 +68,9 @@ def fig5_order(measured):
         paired_difference(measured["pareto", 20], measured["exponential", 20])
     )
     yield claim("8.shifted").ordered(
-        [
-            (f"P = {p}", measured["shifted-exponential", p], measured[law, p])
-            for p in range(2, 21)
-            for law in ("exponential", "pareto")
-        ]
+        (f"P = {p}", measured["shifted-exponential", p], measured[law, p])
+        for p in range(2, 21)
+        for law in ("exponential", "pareto")
     )
 
 
@@ -81,7 +79,7 @@ def fig5_cold(outputs):
     plotted = plotted_speedups()
     return [], [
         claim(f"8.plotted-{law}").all_near(
-            [(f"P = {p}", y, measured[law, p]) for (name, p), y in plotted.items() if name == law]
+            (f"P = {p}", y, measured[law, p]) for (name, p), y in plotted.items() if name == law
         )
         for law in SHOWN
     ]

@@ -71,7 +71,7 @@ def fig6_long_values(times):
         }
         for protocol, values in expected.items():
             yield claim(f"9.long-{protocol}-{law}").all_near(
-                [(f"K = {k}", x, times[law, protocol, k]) for k, x in values.items()]
+                (f"K = {k}", x, times[law, protocol, k]) for k, x in values.items()
             )
 
 
@@ -118,10 +118,8 @@ def fig6_cold_values(times, own):
 
     def as_plotted(name, law, protocol, last, measured):
         return claim(f"9.plotted-{name}-{law}").all_near(
-            [
-                (f"K = {k}", plotted[law, protocol, k], measured[law, protocol, k])
-                for k in range(1, last + 1)
-            ]
+            (f"K = {k}", plotted[law, protocol, k], measured[law, protocol, k])
+            for k in range(1, last + 1)
         )
 
     for law in SIDES:

@@ -72,8 +72,6 @@ def below(errors, bounds):
         parts = np.array_split(np.arange(len(places)), 20)
         means = [sample([np.interp(places[part], *one).mean() for one in found]) for part in parts]
         yield claim(f"11.below-{name}").ordered(
-            [
-                (f"t from {places[part[0]]:.0f} on", mean, Sample(float(limit[part].mean())))
-                for part, mean in zip(parts, means)
-            ]
+            (f"t from {places[part[0]]:.0f} on", mean, Sample(float(limit[part].mean())))
+            for part, mean in zip(parts, means)
         )

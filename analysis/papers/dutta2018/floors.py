@@ -57,7 +57,7 @@ def lemma_2(eta, k, updates):
 def floor_claims(measured):
     sync = of_sync(measured)
     yield claim("12.sync").all_near(
-        [(place(*at), sync_floor(at[0], at[2]), one) for at, one in sync.items()]
+        (place(*at), sync_floor(at[0], at[2]), one) for at, one in sync.items()
     )
     stale = {
         (0.05, "async", 1): 1.73e-2,
@@ -66,7 +66,7 @@ def floor_claims(measured):
         (0.005, "async", 1): 1.34e-3,
         (0.005, "k-async", 4): 3.1e-4,
     }
-    yield claim("12.async").all_near([(place(*at), x, measured[at]) for at, x in stale.items()])
+    yield claim("12.async").all_near((place(*at), x, measured[at]) for at, x in stale.items())
     gap = {
         eta: paired_ratio(measured[eta, "async", 1], measured[eta, "k-sync", 1])
         for eta in (0.005, 0.05)
@@ -83,7 +83,7 @@ def tight_claim(measured):
     """The bound is not idle: its floor is nearly twice the exact one."""
     bound = lambda eta, _, k: Sample(float(lemma_2(eta, k, 1e6)))
     over = {at: ratio(bound(*at), one) for at, one in of_sync(measured).items()}
-    return claim("13.floor").all_near([(place(*at), 2 - at[0], one) for at, one in over.items()])
+    return claim("13.floor").all_near((place(*at), 2 - at[0], one) for at, one in over.items())
 
 
 def bound_claim(curves):

@@ -48,7 +48,7 @@ def times_at_four(times):
 def renewal_law(times):
     for law in LAWS:
         yield claim(f"4.{law}").all_near(
-            [(f"K = {k}", k * MEAN[law] / 8, times[law, "k-batch-async", k]) for k in KS]
+            (f"K = {k}", k * MEAN[law] / 8, times[law, "k-batch-async", k]) for k in KS
         )
 
 
@@ -63,7 +63,7 @@ def ageing(times):
         ("shorter", "hyperexponential", "k-sync", "k-async"),
     ):
         yield claim(f"5.new-{name}").all_above(
-            [paired_difference(times[law, high, k], times[law, low, k]) for k in KS[:-1]]
+            paired_difference(times[law, high, k], times[law, low, k]) for k in KS[:-1]
         )
 
 
@@ -73,7 +73,7 @@ def orders(times):
         ("async", "k-batch-async", "k-async"),
     ):
         yield claim(f"6.batch-{name}").ordered(
-            [pair for law in LAWS for pair in pairs(times, law, low, high)]
+            pair for law in LAWS for pair in pairs(times, law, low, high)
         )
     values = [(NAME[law], times[law, "k-sync", 8].mean, times[law, "k-async", 8]) for law in LAWS]
     yield claim("6.all").all_near(values)
@@ -115,7 +115,7 @@ def theorem_2_ratios(times):
     for batch, other in (("k-batch-async", "k-async"), ("k-batch-sync", "k-sync")):
         measured = theorem_2_samples(times, batch, other)
         yield claim(f"10.{other}").all_near(
-            [(f"K = {k}", RATIOS[k - 1], measured[k - 1]) for k in KS]
+            (f"K = {k}", RATIOS[k - 1], measured[k - 1]) for k in KS
         )
     k = 4
     logarithm = 8 / k * float(np.log(8 / (8 - k)))

@@ -76,7 +76,7 @@ class Race:
         others = {k: end for k, end in self.ends.items() if k != late(self.k, END).mean}
         told = ", ".join(map(str, others))
         return claim(f"{self.id}-late", others=told).ordered(
-            [(f"K = {k}", self.end, end) for k, end in others.items()]
+            (f"K = {k}", self.end, end) for k, end in others.items()
         )
 
     def k_rises(self):

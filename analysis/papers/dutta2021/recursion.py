@@ -34,7 +34,7 @@ def median(values):
 
 def k_claims(found, table, item):
     return claim(f"21.{item}").all_near(
-        [(f"t = {time}", k, sample(at(found, time))) for time, k in table.items()]
+        (f"t = {time}", k, sample(at(found, time))) for time, k in table.items()
     )
 
 
@@ -53,7 +53,7 @@ def k_sync(outputs):
     claims = [
         k_claims(ks["AdaSync, k-sync"], table, "k"),
         claim("21.error").all_near(
-            [(f"t = {t}", error, median(at(adaptive, t))) for t, (_, error) in TABLE.items()]
+            (f"t = {t}", error, median(at(adaptive, t))) for t, (_, error) in TABLE.items()
         ),
     ]
     return [figure], [*claims, *floors(errors), *against_fixed(adaptive, errors)]
@@ -61,10 +61,10 @@ def k_sync(outputs):
 
 def floors(errors):
     yield claim("21.floor").all_near(
-        [(name, 0.02 / k, late(errors[name], 0.1)) for name, k in FIXED.items() if k < 8]
+        (name, 0.02 / k, late(errors[name], 0.1)) for name, k in FIXED.items() if k < 8
     )
     yield claim("21.slow").all_near(
-        [(f"t = {t}", error, median(at(errors["K = 8"], t))) for t, error in ERROR_OF_8.items()]
+        (f"t = {t}", error, median(at(errors["K = 8"], t))) for t, error in ERROR_OF_8.items()
     )
 
 

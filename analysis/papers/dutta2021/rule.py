@@ -62,10 +62,8 @@ def lookup(variant, k0, values, r, k):
     """The choices at the recorded losses that are nearest."""
     at = {place: int(np.argmin(np.abs(np.log(r / place)))) for place in values}
     return claim(f"20.lookup-{variant}-{k0}").all_near(
-        [
-            (f"r = {r[at[place]]:.4g}", rounded(value), Sample(k[at[place]]))
-            for place, value in values.items()
-        ]
+        (f"r = {r[at[place]]:.4g}", rounded(value), Sample(k[at[place]]))
+        for place, value in values.items()
     )
 
 

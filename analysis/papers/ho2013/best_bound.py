@@ -27,7 +27,7 @@ def best_bound(outputs):
         for s in times
     }
     figures = [*curve_figures(by_time, by_update), trade_off(times, clocks, rates)]
-    floors = claim("6.floor").rising([late(found, 0.5) for found in by_update.values()])
+    floors = claim("6.floor").rising(late(found, 0.5) for found in by_update.values())
     return figures, [*quantity_and_quality(clocks, rates), floors, *interior(times)]
 
 
@@ -65,12 +65,10 @@ def trade_off(times, clocks, rates):
 
 def quantity_and_quality(clocks, rates):
     bounds = sorted(rates)
-    yield claim("6.quantity").rising([rates[s] for s in bounds])
+    yield claim("6.quantity").rising(rates[s] for s in bounds)
     yield claim("6.quality").ordered(
-        [
-            (f"{name_of(low)} and {name_of(high)}", clocks[low], clocks[high])
-            for low, high in pairwise(bounds)
-        ]
+        (f"{name_of(low)} and {name_of(high)}", clocks[low], clocks[high])
+        for low, high in pairwise(bounds)
     )
     for name, values, least in (("quantity", rates, 1.5), ("quality", clocks, 1.25)):
         found = paired_ratio(values[bounds[-1]], values[0])

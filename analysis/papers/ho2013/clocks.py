@@ -77,18 +77,14 @@ def waiting_figure(waits):
 def clock_claims(times):
     for law in LAWS:
         yield claim(f"4.table-{law}").all_near(
-            [
-                (f"s = {s}", clock, against_one_run(times[law, s], 0.01))
-                for s, (clock, _) in TABLES[law].items()
-            ]
+            (f"s = {s}", clock, against_one_run(times[law, s], 0.01))
+            for s, (clock, _) in TABLES[law].items()
         )
         yield claim(f"4.sync-{law}").near(times[law, 0], SYNC_CLOCK[law])
         yield claim(f"4.limit-{law}").near(times[law, 1000])
         yield claim(f"4.falls-{law}").ordered(
-            [
-                (f"s = {large} and {small}", times[law, large], times[law, small])
-                for small, large in pairwise(bounds_of(times, law))
-            ]
+            (f"s = {large} and {small}", times[law, large], times[law, small])
+            for small, large in pairwise(bounds_of(times, law))
         )
 
 
@@ -100,13 +96,11 @@ def digit(share):
 def waiting_claims(waits):
     for law in LAWS:
         yield claim(f"5.table-{law}").all_near(
-            [
-                (f"s = {s}", share, against_one_run(waits[law, s], digit(share)))
-                for s, (_, share) in TABLES[law].items()
-            ]
+            (f"s = {s}", share, against_one_run(waits[law, s], digit(share)))
+            for s, (_, share) in TABLES[law].items()
         )
         bounds = bounds_of(waits, law)
-        yield claim(f"5.falls-{law}").rising([waits[law, s] for s in reversed(bounds)])
+        yield claim(f"5.falls-{law}").rising(waits[law, s] for s in reversed(bounds))
 
 
 def slow_learner(outputs):
@@ -118,13 +112,13 @@ def slow_learner(outputs):
     waits = waiting(outputs, scenario, key)
     half = 31 / 64
     claims = [
-        claim("4.straggler").all_near([(f"s = {s}", 2.0, one) for s, one in times.items()]),
+        claim("4.straggler").all_near((f"s = {s}", 2.0, one) for s, one in times.items()),
         claim("4.straggler-gain").all_near(
-            [(f"s = {s}", 1.0, Sample(one.mean / times[0].mean)) for s, one in times.items() if s]
+            (f"s = {s}", 1.0, Sample(one.mean / times[0].mean)) for s, one in times.items() if s
         ),
-        claim("5.straggler").all_near([(f"s = {s}", 0.48, one) for s, one in waits.items()]),
+        claim("5.straggler").all_near((f"s = {s}", 0.48, one) for s, one in waits.items()),
         claim("5.straggler-share").all_near(
-            [(f"s = {s}", half * (1 - s / CLOCKS), one) for s, one in waits.items()]
+            (f"s = {s}", half * (1 - s / CLOCKS), one) for s, one in waits.items()
         ),
     ]
     bounds = sorted(times)

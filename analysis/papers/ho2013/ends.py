@@ -25,14 +25,12 @@ def ends(outputs):
     return [], [
         claim("2.bsp-time").holds(not times, f"{len(times)} of {len(replicas)} differ"),
         claim("2.bsp-loss").all_near(
-            [
-                (
-                    f"replica {replica}",
-                    float(found["sync", replica]["final_loss"]),
-                    Sample(float(found[0, replica]["final_loss"])),
-                )
-                for replica in replicas
-            ]
+            (
+                f"replica {replica}",
+                float(found["sync", replica]["final_loss"]),
+                Sample(float(found[0, replica]["final_loss"])),
+            )
+            for replica in replicas
         ),
         claim("2.async").holds(
             not any(same_async.values()),

@@ -105,7 +105,7 @@ def reads_beside_a_slow_learner(outputs):
     share = (LEARNERS - 1) / LEARNERS
     claims = [
         claim(f"3.{name}-straggler").all_near(
-            [(f"s = {s}", share * s, Sample(count(one))) for (_, s), one in found.items()]
+            (f"s = {s}", share * s, Sample(count(one))) for (_, s), one in found.items()
         )
         for name, count in (("missing", Reads.missing), ("extra", Reads.extra))
     ]
@@ -117,7 +117,7 @@ def window_claims(found, ending):
     count = sum(len(one.clock) for one in found.values())
     place = lambda name, s: f"{name}, s = {s}"
     yield claim(f"1.lead{ending}").all_near(
-        [(place(*at), at[1], Sample(-int(one.ahead.min()))) for at, one in found.items()]
+        (place(*at), at[1], Sample(-int(one.ahead.min()))) for at, one in found.items()
     )
     later = sum(int((one.ahead.max(axis=1) > s).sum()) for (_, s), one in found.items())
     earlier = sum(int((one.ahead.min(axis=1) < -s).sum()) for (_, s), one in found.items())

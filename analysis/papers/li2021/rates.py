@@ -39,7 +39,7 @@ def rates(outputs):
             all(jumps[8, is_asp, False].mean > 2 for is_asp in (False, True)),
             f"{jumps[8, False, False]} and {jumps[8, True, False]}, from {before}",
         ),
-        claim("A9.by-size").rising([jumps[part, False, False] for part in (2, 4, 8)]),
+        claim("A9.by-size").rising(jumps[part, False, False] for part in (2, 4, 8)),
         claim("A9.follows").holds(
             all(high(jumps[part, False, True]) < 1.3 for part in (2, 4, 8)),
             ", ".join(f"1/{part}: {jumps[part, False, True]}" for part in (2, 4, 8)),

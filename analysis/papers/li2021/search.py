@@ -86,14 +86,12 @@ def successes(searches):
     for setup, expected in SUCCESS.items():
         found = costs_of(searches[setup])
         yield claim(f"B3.setup-{setup}").all_near(
-            [
-                (
-                    f"{first} runs of BSP, {runs} of a setting",
-                    value,
-                    Sample(found[first, runs]["success"]),
-                )
-                for (first, runs), value in expected.items()
-            ]
+            (
+                f"{first} runs of BSP, {runs} of a setting",
+                value,
+                Sample(found[first, runs]["success"]),
+            )
+            for (first, runs), value in expected.items()
         )
 
 

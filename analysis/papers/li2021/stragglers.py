@@ -60,20 +60,14 @@ def latency(outputs):
     claims = [claim(f"S1.{name}-{1000 * late:g}").near(slow[name][late]) for name, late in SLOWED]
     claims.append(
         claim("S1.fit").all_near(
-            [
-                (f"{name}, {words}", 1 + each * late / alone, slow[name][late])
-                for name, each, alone in (("BSP", 16, 1.272), ("ASP", 2.2, 0.19))
-                for late, words in INJECTED.items()
-            ]
+            (f"{name}, {words}", 1 + each * late / alone, slow[name][late])
+            for name, each, alone in (("BSP", 16, 1.272), ("ASP", 2.2, 0.19))
+            for late, words in INJECTED.items()
         )
     )
     claims.append(
         claim("S1.order").ordered(
-            [
-                (name, slow["ASP"][late], slow["BSP"][late])
-                for late, name in INJECTED.items()
-                if late
-            ]
+            (name, slow["ASP"][late], slow["BSP"][late]) for late, name in INJECTED.items() if late
         )
     )
     return [figure], claims
@@ -100,11 +94,9 @@ def savings(outputs):
     alone = seconds(outputs, 1)[ALL[1].run_share]
     claims = [
         claim("S2.seconds").all_near(
-            [
-                (f"scenario {number}, {policy}", logged, times[number, policy])
-                for (number, policy), logged in LOG_TIMES.items()
-                if policy != "greedy"
-            ]
+            (f"scenario {number}, {policy}", logged, times[number, policy])
+            for (number, policy), logged in LOG_TIMES.items()
+            if policy != "greedy"
         )
     ]
     claims += [

@@ -61,15 +61,15 @@ def throughput(setup, found):
 def shares(setup, found):
     """Against the logs, and against a straight line from ASP to BSP."""
     yield claim(f"T3.setup-{setup}-seconds").all_near(
-        [(f"{100 * share:g} %", value, found[share]) for share, value in SECONDS[setup].items()]
+        (f"{100 * share:g} %", value, found[share]) for share, value in SECONDS[setup].items()
     )
     found = relative(found)
     line = lambda share: share + (1 - share) * found[0.0].mean
     yield claim(f"T3.setup-{setup}").all_near(
-        [(f"{100 * share:g} %", value, found[share]) for share, value in TIMES[setup].items()]
+        (f"{100 * share:g} %", value, found[share]) for share, value in TIMES[setup].items()
     )
     yield claim(f"T3.setup-{setup}-line").all_near(
-        [(f"{100 * share:g} %", line(share), found[share]) for share in found]
+        (f"{100 * share:g} %", line(share), found[share]) for share in found
     )
 
 

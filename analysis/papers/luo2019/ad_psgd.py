@@ -47,7 +47,7 @@ def slow_learner(outputs):
             lost[worst] <= 1 / LEARNERS + 0.05, f"{lost[worst]:.2%} at {worst} times"
         ),
         claim("7.all-reduce").all_near(
-            [(f"{factor} times", factor, times["all-reduce", factor]) for factor in factors[1:]]
+            (f"{factor} times", factor, times["all-reduce", factor]) for factor in factors[1:]
         ),
     ]
     return [figure], claims

@@ -108,7 +108,7 @@ def static(outputs):
         ]
         claims.append(
             claim(f"2.table-{n}").all_near(
-                [(f"phase {phase}", expected[phase], by_phase[phase]) for phase in range(4)]
+                (f"phase {phase}", expected[phase], by_phase[phase]) for phase in range(4)
             )
         )
         claims.append(claim(f"2.contraction-{n}").near(Sample(contraction(n))))
@@ -130,5 +130,5 @@ def groups(outputs):
         sampled("group division", sizes, [found[g] for g in sizes]),
     ]
     return [figure], [
-        claim("9.rho").all_near([(f"groups of {g}", expected[g], found[g]) for g in sizes])
+        claim("9.rho").all_near((f"groups of {g}", expected[g], found[g]) for g in sizes)
     ]

@@ -33,10 +33,8 @@ def iterations(outputs):
     ]
     claims.append(
         claim("8.larger").ordered(
-            [
-                (f"{few} and {many}", needed[f"groups of {many}"], needed[f"groups of {few}"])
-                for few, many in zip(SIZES, SIZES[1:])
-            ]
+            (f"{few} and {many}", needed[f"groups of {many}"], needed[f"groups of {few}"])
+            for few, many in zip(SIZES, SIZES[1:])
         )
     )
     return [figure], claims

@@ -120,7 +120,7 @@ def one_slow(rates, relative):
 def calibration(relative):
     for slow, ratios in TOY.items():
         yield claim(f"{ {1: 3, 2: 5, 5: 4}[slow] }.calibration").all_near(
-            [(name, value, relative[ALONE, slow, name]) for name, value in ratios.items()]
+            (name, value, relative[ALONE, slow, name]) for name, value in ratios.items()
         )
 
 

@@ -119,7 +119,7 @@ def fig2_quadratic(outputs):
 
 def quadratic_claims(over_fresh, fresh):
     yield claim("11.quadratic").all_near(
-        [(f"tau = {d}", delayed_floor(RATE, d) / fresh, one) for d, one in over_fresh.items()]
+        (f"tau = {d}", delayed_floor(RATE, d) / fresh, one) for d, one in over_fresh.items()
     )
     yield claim("11.quadratic-monotone").rising(list(over_fresh.values()), gap=difference)
     yield claim("11.quadratic-mild").holds(over_fresh[15].mean <= 1.3, over_fresh[15])

@@ -34,12 +34,12 @@ def shares(times, crowds):
     for k in WITHIN_2_S:
         yield claim(f"4.within-{k}").near(early[k])
     yield claim("4.within-law").all_near(
-        [(f"k = {k}", latencies.within(k, crowds), early[k]) for k in early]
+        (f"k = {k}", latencies.within(k, crowds), early[k]) for k in early
     )
 
 
 def collection(mean, theory):
-    yield claim("4.mean-law").all_near([(f"k = {k}", theory[k], mean[k]) for k in KS])
+    yield claim("4.mean-law").all_near((f"k = {k}", theory[k], mean[k]) for k in KS)
     low, high = (f(mean[k].mean for k in range(1, 96)) for f in (min, max))
     yield claim("4.range").holds(low >= 1.395 and high <= 1.805, f"{low:.3f} to {high:.3f}")
     rise = mean[100].mean / mean[95].mean

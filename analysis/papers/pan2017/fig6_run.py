@@ -95,7 +95,7 @@ def tokens(dropped, updates):
 def against_estimate(of):
     binomial = latencies.straggling()
     yield claim("7.order-statistic").all_near(
-        [(f"N = {n}", latencies.mean_arrival(n, binomial), one) for n, one in of["cancel"].items()]
+        (f"N = {n}", latencies.mean_arrival(n, binomial), one) for n, one in of["cancel"].items()
     )
     estimate, run = (best_of(hours(of[late])) for late in ("cancel", "rejoin"))
     yield claim("7.best").holds(run < estimate, f"{run} in a run, {estimate} by the estimate")

@@ -26,10 +26,8 @@ def optima(curves):
     updates = {rate: place_of(curves[rate], 1.1 * final[rate].mean) for rate in FACTORS}
     pairs = list(zip(FACTORS, list(FACTORS)[1:]))
     yield claim("12.optimum").ordered(
-        [
-            (f"{FACTORS[small]} and {FACTORS[large]}", final[large], final[small])
-            for small, large in pairs
-        ]
+        (f"{FACTORS[small]} and {FACTORS[large]}", final[large], final[small])
+        for small, large in pairs
     )
     yield claim("12.worse").above(paired_difference(final[SMALL], final[PLAIN]))
     yield claim("12.updates").holds(

@@ -106,7 +106,7 @@ def independent_of_b(outputs):
     curves = outputs.curves("does_b_matter_to_the_training", backups, "update", "loss")
     return [], [
         claim(f"3.b{b}").all_near(
-            [(f"update {t}", exact_loss(t), mean_at(found, t)) for t in LOOKED_AT]
+            (f"update {t}", exact_loss(t), mean_at(found, t)) for t in LOOKED_AT
         )
         for b, found in curves.items()
     ]

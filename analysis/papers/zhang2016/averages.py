@@ -18,11 +18,11 @@ def averages(outputs):
 
     for (pull, *at), one in outputs.samples("how_stale_on_average", key, "mean_staleness").items():
         found[pull].append((*at, one))
-    claims = [claim("1.fresh").all_near([(law, 0.0, one) for law, _, one in found["never"]])]
+    claims = [claim("1.fresh").all_near((law, 0.0, one) for law, _, one in found["never"])]
     for pull, above in (("after", LEARNERS - 1), ("before", LEARNERS)):
         claims.append(
             claim(f"3.{pull}").all_near(
-                [(f"{law}, n = {n}", above / (LEARNERS // n), one) for law, n, one in found[pull]]
+                (f"{law}, n = {n}", above / (LEARNERS // n), one) for law, n, one in found[pull]
             )
         )
     return [], claims

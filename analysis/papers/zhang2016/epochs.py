@@ -42,10 +42,8 @@ def claims_of(each, updates, gradients, sizes):
         claim("9.saturated").near(each["30-softsync", 4]),
         claim("9.large").near(over(128)),
         claim("9.between").ordered(
-            [
-                (f"mu = {mu}: {low} and {high}", each[low, mu], each[high, mu])
-                for mu in sizes
-                for low, high in (("1-softsync", "30-softsync"), ("30-softsync", "hardsync"))
-            ]
+            (f"mu = {mu}: {low} and {high}", each[low, mu], each[high, mu])
+            for mu in sizes
+            for low, high in (("1-softsync", "30-softsync"), ("30-softsync", "hardsync"))
         ),
     ]

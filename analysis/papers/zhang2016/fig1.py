@@ -72,14 +72,12 @@ def histograms(counts):
 def table(counts):
     for tau in range(3):
         yield claim(f"4.share-{tau}").all_near(
-            [
-                (
-                    law,
-                    row[0][tau],
-                    against_one_run(share(counts[law, 1], lambda t: t == tau), 0.001),
-                )
-                for law, row in TABLE_ROWS.items()
-            ]
+            (
+                law,
+                row[0][tau],
+                against_one_run(share(counts[law, 1], lambda t: t == tau), 0.001),
+            )
+            for law, row in TABLE_ROWS.items()
         )
     for i, n in enumerate(NS):
         values = []
@@ -90,10 +88,8 @@ def table(counts):
         yield claim(f"4.beyond-{n}").all_near(values)
     for i, n in enumerate(NS[1:]):
         yield claim(f"4.largest-{n}").all_near(
-            [
-                (law, row[2][i], against_one_run(sample([max(one) for one in counts[law, n]]), 1))
-                for law, row in TABLE_ROWS.items()
-            ]
+            (law, row[2][i], against_one_run(sample([max(one) for one in counts[law, n]]), 1))
+            for law, row in TABLE_ROWS.items()
         )
 
 

@@ -38,10 +38,8 @@ def fig2(outputs):
 def free(times, speedup, learners, expected):
     for protocol in NAMES:
         yield claim(f"8.speedup-{protocol}").all_near(
-            [
-                (f"lambda = {p}", x, speedup[protocol, 0.0, p])
-                for p, x in zip(learners, expected[protocol])
-            ]
+            (f"lambda = {p}", x, speedup[protocol, 0.0, p])
+            for p, x in zip(learners, expected[protocol])
         )
     found = paired_ratio(times["hardsync", 0.0, 30], times["softsync", 0.0, 30])
     yield claim("8.half-faster").within(found)
@@ -50,22 +48,18 @@ def free(times, speedup, learners, expected):
 def orders(times, speedup, learners, costs):
     for protocol in NAMES:
         yield claim(f"8.grows-{protocol}").ordered(
-            [
-                (
-                    f"lambda = {few} and {many}, {cost:g}",
-                    speedup[protocol, cost, few],
-                    speedup[protocol, cost, many],
-                )
-                for cost in costs
-                for few, many in zip(learners, learners[1:])
-            ]
+            (
+                f"lambda = {few} and {many}, {cost:g}",
+                speedup[protocol, cost, few],
+                speedup[protocol, cost, many],
+            )
+            for cost in costs
+            for few, many in zip(learners, learners[1:])
         )
     yield claim("8.async-first").ordered(
-        [
-            (f"lambda = {p}, {cost:g}", times["softsync", cost, p], times["hardsync", cost, p])
-            for cost in costs
-            for p in learners[1:]
-        ]
+        (f"lambda = {p}, {cost:g}", times["softsync", cost, p], times["hardsync", cost, p])
+        for cost in costs
+        for p in learners[1:]
     )
     yield claim("8.published").within(speedup["softsync", 0.04, 30])
     shares = {protocol: speedup[protocol, 0.0, 30].mean / 30 for protocol in NAMES}

@@ -115,7 +115,7 @@ def serial(outputs):
         figure.series.append(Series(name, SIMULATED, list(mean.x), list(mean.mean), half))
     return [figure], [
         claim(f"1.serial-{learners}").all_near(
-            [(f"update {at}", exact[at], mean_at(curves[learners], at)) for at in places]
+            (f"update {at}", exact[at], mean_at(curves[learners], at)) for at in places
         )
         for learners in names
     ]

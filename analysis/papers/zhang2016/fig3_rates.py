@@ -74,7 +74,7 @@ def tuned(task, judges, best):
 
 def ends(task, judges, best):
     return claim(f"5.{task.model}-best-ends").all_near(
-        [(name, 0.0, gap) for name, gap in above_hardsync(judges, best).items()]
+        (name, 0.0, gap) for name, gap in above_hardsync(judges, best).items()
     )
 
 

@@ -46,10 +46,8 @@ def claims_of(ratios, laws, learners):
     cv = half_slower(ratios, laws)
     return [
         claim("8.ratio").all_near(
-            [
-                (f"{law}, P = {p}", expected_ratio(laws[law], p), one)
-                for (law, p), one in ratios.items()
-            ]
+            (f"{law}, P = {p}", expected_ratio(laws[law], p), one)
+            for (law, p), one in ratios.items()
         ),
         claim("8.always").all_above(longer),
         claim("8.learners").all_above(by_learners),

@@ -33,7 +33,7 @@ def overlap(outputs):
         ]
     claims += [
         claim("11.error").ordered(
-            [(f"n = {n}", left[n, "after"], left[n, "before"]) for n in (1, 30)]
+            (f"n = {n}", left[n, "after"], left[n, "before"]) for n in (1, 30)
         ),
         claim("11.threads").skipped(
             "a learner of gradrace does one thing at a time; the only overlap is with the "

@@ -54,7 +54,7 @@ def pairs(at_best):
 def same_products(at_best):
     gaps = between_products(at_best, "hardsync")
     return claim("10.tuned-products-hardsync").all_near(
-        [(f"lambda = {many} and {few}", 0.0, gap) for (few, many), gap in gaps.items()]
+        (f"lambda = {many} and {few}", 0.0, gap) for (few, many), gap in gaps.items()
     )
 
 

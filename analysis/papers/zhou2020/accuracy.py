@@ -54,10 +54,8 @@ def at_equal_epochs(id, order, errors):
     gaps = {one: paired_difference(errors[one], errors[sync]) for one in order[1:]}
     return [
         claim(f"6.{id}-order").ordered(
-            [
-                (f"{one.name} and {other.name}", errors[one], errors[other])
-                for one, other in zip(order, order[1:])
-            ]
+            (f"{one.name} and {other.name}", errors[one], errors[other])
+            for one, other in zip(order, order[1:])
         ),
         claim(f"6.{id}-delay").above(
             paired_difference(errors[dasgd[-1]], errors[local]),
@@ -74,7 +72,7 @@ def in_time(id, order, ends, updates):
     steps = {one: Sample(ends[one].mean / updates[one].mean) for one in order}
     return [
         claim(f"6.{id}-time").all_near(
-            [(one.name, one.round_time(1, AVERAGE) / one.tau, steps[one]) for one in order]
+            (one.name, one.round_time(1, AVERAGE) / one.tau, steps[one]) for one in order
         )
     ]
 

@@ -37,7 +37,7 @@ def speedup(outputs):
         ]
     return [figure], [
         claim("2.speedup").all_near(
-            [(f"r = {r:g}, tau = {tau}", formula(r, tau), one) for (r, tau), one in found.items()]
+            (f"r = {r:g}, tau = {tau}", formula(r, tau), one) for (r, tau), one in found.items()
         ),
         claim("2.monotone").holds(
             all(
@@ -82,10 +82,8 @@ def waiting(outputs):
         ]
     claims = [
         claim("2.waiting").all_near(
-            [
-                (f"{LAW_NAMES[law]}, tau = {tau}", expected[law, tau], one)
-                for (law, tau), one in found.items()
-            ]
+            (f"{LAW_NAMES[law]}, tau = {tau}", expected[law, tau], one)
+            for (law, tau), one in found.items()
         )
     ]
     claims += [
@@ -129,7 +127,7 @@ def drift(outputs):
     ]
     return [over, within], [
         claim("2.drift").all_near(
-            [(f"tau = {tau}, s = {s}", expected_drift(s), one) for (tau, s), one in after.items()]
+            (f"tau = {tau}, s = {s}", expected_drift(s), one) for (tau, s), one in after.items()
         ),
         claim("2.drift-rises").rising([after[tau, tau] for tau in taus], gap=difference),
     ]
@@ -144,6 +142,6 @@ def floor(outputs):
     figure = figure_of("floor")
     figure.series.append(sampled("of the mean", [1, *taus], [left[one] for one in (sync, *local)]))
     return [figure], [
-        claim("2.floor").rising([left[one] for one in local]),
-        claim("2.floor-sync").ordered([(one.name, left[sync], left[one]) for one in local]),
+        claim("2.floor").rising(left[one] for one in local),
+        claim("2.floor-sync").ordered((one.name, left[sync], left[one]) for one in local),
     ]

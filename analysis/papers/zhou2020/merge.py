@@ -55,13 +55,11 @@ def effective_steps(outputs):
     ]
     claims += [
         claim("4.curve").all_near(
-            [
-                (f"{one.name}, update {at}", expected[one][at], mean_at(curves[one], at))
-                for one in curves
-                for at in PLACES
-            ]
+            (f"{one.name}, update {at}", expected[one][at], mean_at(curves[one], at))
+            for one in curves
+            for at in PLACES
         ),
-        claim("4.floor").all_near([(one.name, floors[one], left[one]) for one in curves]),
+        claim("4.floor").all_near((one.name, floors[one], left[one]) for one in curves),
         claim("4.floor-falls").rising(
             [left[one] for one in (delayed[3], delayed[1], local)], gap=difference
         ),

@@ -52,10 +52,8 @@ def rounds(outputs):
         ]
     claims = [
         claim("3.round").all_near(
-            [
-                (f"{one.name}, T_s / T_c = {time:g}", one.round_time(1, time), Sample(length))
-                for (time, one), length in found.items()
-            ]
+            (f"{one.name}, T_s / T_c = {time:g}", one.round_time(1, time), Sample(length))
+            for (time, one), length in found.items()
         )
     ]
     more, judged = computing(shares(outputs, scenario, key), times, shown)
@@ -76,13 +74,11 @@ def computing(found, times, shown):
     part = [(time, one) for time, one in dasgd if one.delay < math.ceil(time)]
     place = lambda time, one: f"{one.name}, T_s / T_c = {time:g}"
     return figure, [
-        claim("3.hidden").all_near([(place(*at), 1.0, found[at][0]) for at in whole]),
-        claim("3.all-hidden").all_near([(place(*at), 1.0, found[at][1]) for at in whole]),
+        claim("3.hidden").all_near((place(*at), 1.0, found[at][0]) for at in whole),
+        claim("3.all-hidden").all_near((place(*at), 1.0, found[at][1]) for at in whole),
         claim("3.visible").all_near(
-            [
-                (place(time, one), one.tau / one.round_time(1, time), found[time, one][0])
-                for time, one in part
-            ]
+            (place(time, one), one.tau / one.round_time(1, time), found[time, one][0])
+            for time, one in part
         ),
         claim("3.needs").holds(
             max(found[at][0].mean for at in part) < 1,

@@ -79,7 +79,7 @@ def judged(network, net, step, wanted, found, needed):
     hides = [(one, n) for one, n in found if one.kind == "dasgd" and one.delay >= needed]
     return [
         claim(f"3.speedup-{id}").all_near(
-            [(f"{one.name}, n = {n}", wanted[one, n], Sample(found[one, n])) for one, n in found]
+            (f"{one.name}, n = {n}", wanted[one, n], Sample(found[one, n])) for one, n in found
         ),
         claim(f"3.average-{id}").near(Sample(step / efficiency[sync] - step)),
         claim(f"3.sync-{id}").near(Sample(efficiency[sync])),
@@ -88,7 +88,7 @@ def judged(network, net, step, wanted, found, needed):
             "; ".join(f"{one.name}: efficiency {share:.4g}" for one, share in efficiency.items()),
         ),
         claim(f"3.linear-{id}").all_near(
-            [(f"{one.name}, n = {n}", n, Sample(found[one, n])) for one, n in hides]
+            (f"{one.name}, n = {n}", n, Sample(found[one, n])) for one, n in hides
         ),
     ]
 

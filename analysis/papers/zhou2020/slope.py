@@ -46,12 +46,10 @@ def slope(outputs):
     last = [slopes_of(pair, [found[longest, k] for k in pair]) for pair in pairwise(steps)]
     return [figure], [
         claim("5.gradient").all_near(
-            [(f"{one.name}, K = {k}", expected[one, k], found[one, k]) for one, k in found]
+            (f"{one.name}, K = {k}", expected[one, k], found[one, k]) for one, k in found
         ),
-        claim("5.slope").all_near([(one.name, -0.5, slopes[one]) for one in usual]),
-        claim("5.equal").all_near(
-            [(one.name, slopes[sync].mean, slopes[one]) for one in usual[1:]]
-        ),
+        claim("5.slope").all_near((one.name, -0.5, slopes[one]) for one in usual),
+        claim("5.equal").all_near((one.name, slopes[sync].mean, slopes[one]) for one in usual[1:]),
         claim("5.longest-delay").holds(
             all(high.mean < low.mean for low, high in pairwise(last))
             and abs(last[-1].mean + 0.5) < 0.03,
