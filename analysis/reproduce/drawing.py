@@ -33,28 +33,6 @@ def draw_series(axes, series, colour, mark):
         )  # fmt: skip
 
 
-def draw_bars(axes, bars):
-    rows = list(dict.fromkeys(bar.row for bar in bars))
-    kinds = sorted({bar.kind for bar in bars})
-    colours = {kind: style.COLOURS[i % len(style.COLOURS)] for i, kind in enumerate(kinds)}
-    widest = max(bar.end for bar in bars)
-    for kind in kinds:
-        mine = [bar for bar in bars if bar.kind == kind]
-        places = [rows.index(bar.row) for bar in mine]
-        lengths, starts = [bar.end - bar.start for bar in mine], [bar.start for bar in mine]
-        axes.barh(
-            places, lengths, left=starts, height=0.8, color=colours[kind], edgecolor="white",
-            linewidth=0.8, label=kind,
-        )  # fmt: skip
-    for bar in bars:
-        if bar.end - bar.start > 0.04 * widest:
-            place = (bar.start + bar.end) / 2, rows.index(bar.row)
-            axes.text(*place, bar.label, color="white", fontsize=7, ha="center", va="center")
-    axes.set_yticks(range(len(rows)), rows, fontsize=8)
-    axes.invert_yaxis()
-    axes.grid(False, axis="y")
-
-
 def add_legend(canvas, axes, names):
     """In the order of the names; matplotlib would put points last."""
     handles, labels = axes.get_legend_handles_labels()
@@ -67,6 +45,8 @@ def add_legend(canvas, axes, names):
 
 def draw(figure):
     """A matplotlib figure with what this one shows."""
+    if figure.drawn:
+        return figure.drawn
     canvas = Figure(figsize=(style.WIDTH, HEIGHT), layout=style.Layout())
     axes = canvas.subplots()
     axes.set_title(textwrap.fill(figure.title, 65), loc="left")
@@ -81,8 +61,6 @@ def draw(figure):
         i = groups.index(one.group)
         colour = style.MORE_COLOURS[i % len(style.MORE_COLOURS)]
         draw_series(axes, one, colour, MARKS[i % len(MARKS)])
-    if figure.bars:
-        draw_bars(axes, figure.bars)
     if figure.ticks:
         size = 10 if len(figure.ticks) < 8 else 7
         words = [textwrap.fill(one, 9) for one in figure.ticks] if size < 10 else figure.ticks

@@ -30,17 +30,6 @@ class Series:
 
 
 @dataclass
-class Bar:
-    """A stretch of a learner's time."""
-
-    row: str
-    start: float
-    end: float
-    kind: str
-    label: str = ""
-
-
-@dataclass
 class Figure:
     """In the paper's own axes."""
 
@@ -49,7 +38,7 @@ class Figure:
     x_label: str
     y_label: str
     series: list = field(default_factory=list)
-    bars: list = field(default_factory=list)
+    drawn: object = None  # a figure of plots, in place of series
     marks: list = field(default_factory=list)  # places of vertical lines
     ticks: list = field(default_factory=list)  # words at x = 0, 1, 2 ... in place of numbers
     log_x: bool = False

@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 
 import plotly.graph_objects as go
+from pages.maker import svg
 from plots import style
 from reproduce.figures import LEVEL, PLOTTED, THEORY
 
@@ -96,26 +97,6 @@ def series_traces(series, colour, mark):
     return [go.Scatter(mode="markers", marker=shape, error_y=error, **looks)]
 
 
-def bar_traces(bars):
-    kinds = list(dict.fromkeys(bar.kind for bar in bars))
-    colours = {kind: style.COLOURS[i % len(style.COLOURS)] for i, kind in enumerate(sorted(kinds))}
-    return [
-        go.Bar(
-            orientation="h",
-            name=kind,
-            x=[bar.end - bar.start for bar in bars if bar.kind == kind],
-            base=[bar.start for bar in bars if bar.kind == kind],
-            y=[bar.row for bar in bars if bar.kind == kind],
-            text=[bar.label for bar in bars if bar.kind == kind],
-            textposition="inside",
-            insidetextanchor="middle",
-            textangle=0,
-            marker={"color": colours[kind], "line": {"color": "white", "width": 1}},
-        )
-        for kind in kinds
-    ]
-
-
 def axis_looks(is_log):
     """Whole labels, and few of them where they are powers."""
     return {"type": "log" if is_log else "linear", "nticks": 4 if is_log else 0}
@@ -144,7 +125,7 @@ def scale_menu(axis, is_log, left):
 
 def plotly_figure(figure):
     groups = figure.groups()
-    traces = bar_traces(figure.bars)
+    traces = []
     for one in figure.series:
         i = groups.index(one.group)
         colour = style.MORE_COLOURS[i % len(style.MORE_COLOURS)]
@@ -160,12 +141,8 @@ def plotly_figure(figure):
         barmode="overlay",
         font={"color": "#222222"},
         legend={"groupclick": "togglegroup", "font": {"size": 11}, "tracegroupgap": 6},
-        uniformtext={"minsize": 9, "mode": "hide"},
     )
     drawn.update_xaxes(title={"text": figure.x_label}, tickformat=",~g", **axis_looks(figure.log_x))
-    if figure.bars:
-        drawn.update_yaxes(type="category", autorange="reversed", title={"text": figure.y_label})
-        return drawn
     drawn.update_yaxes(title={"text": figure.y_label}, tickformat=",~g", **axis_looks(figure.log_y))
     starts = {"x": figure.log_x, "y": figure.log_y}
     if figure.ticks:
@@ -183,6 +160,8 @@ def plotly_figure(figure):
 
 def plotly_html(figure):
     """The element that shows it, named as the figure."""
+    if figure.drawn:
+        return svg(figure.drawn, figure.name, figure.title)
     config = {"displaylogo": False, "responsive": True}
     return plotly_figure(figure).to_html(
         full_html=False, include_plotlyjs=False, div_id=figure.name, config=config

@@ -66,10 +66,10 @@ class Outputs:
             raise Missing(scenario, f"{self.folder / scenario} holds no runs")
         return self.folder / scenario
 
-    def points(self, scenario):
-        """{number: Point}; raises Missing."""
+    def folder_of(self, scenario):
+        """The Folder of its results; raises Missing."""
         self.place(scenario)
-        return self.files.of(scenario).points
+        return self.files.of(scenario)
 
     def runs(self, scenario):
         """Rows of runs.csv, with the values of settings; raises Missing."""
@@ -80,6 +80,13 @@ class Outputs:
         """{point: key(row of runs.csv)}."""
         firsts = {row["point"]: row for row in reversed(self.runs(scenario))}
         return {point: key(row) for point, row in sorted(firsts.items())}
+
+    def values(self, scenario, key, column):
+        """{key(row of runs.csv): [its numbers or texts in a column, one a replica]}."""
+        found = defaultdict(list)
+        for row in self.runs(scenario):
+            found[key(row)].append(row[column])
+        return dict(found)
 
     def samples(self, scenario, key, column):
         """{key(row): the Sample of a column of runs.csv over the replicas}."""

@@ -1,7 +1,8 @@
 """A made-up paper: all kinds of figures and of verdicts."""
 
+from plots import style
 from reproduce.claims import FITTED, Sample, Tolerance
-from reproduce.figures import PLOTTED, SIMULATED, THEORY, Bar, Figure, Series, Table, side_by_side
+from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series, Table, side_by_side
 from reproduce.paper import Paper
 from reproduce.reproduce import Judged
 from reproduce.rows import Row
@@ -32,8 +33,10 @@ def curves():
 
 
 def bars():
-    times = [Bar("learner 1", 0, 1, "used", "w0"), Bar("learner 2", 0.5, 2, "cancelled", "w1")]
-    return Figure("bars", "Bars", "time", "learner", bars=times)
+    """A figure of plots."""
+    drawn = style.new_figure("", 3)
+    drawn.subplots().barh([0, 1], [1, 1.5], left=[0, 0.5])
+    return Figure("bars", "Bars", "time", "learner", drawn=drawn)
 
 
 def columns():

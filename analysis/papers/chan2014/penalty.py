@@ -155,9 +155,7 @@ def log_loss(rule, learners, updates):
 
 
 def fresh(outputs):
-    found = {}
-    for row in outputs.runs("is_a_fresh_gradient_penalised"):
-        found.setdefault(rule_of(row), []).append(row["final_hash"])
+    found = outputs.values("is_a_fresh_gradient_penalised", rule_of, "final_hash")
     return [], [
         claim(f"D3.{name}").holds(
             found[rule] == found["eta"], f"{len(found[rule])} replicas compared"

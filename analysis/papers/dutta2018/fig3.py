@@ -4,34 +4,32 @@ from collections import defaultdict
 from itertools import pairwise
 
 from papers.dutta2018.words import claim, figure_of
-from reproduce.figures import Bar
+from plots.encoding import race
+from plots.timeline import draw_timeline
+
+SCENARIO = "fig3_who_waits_for_whom"
 
 
 def timelines(outputs):
-    scenario, figure = "fig3_who_waits_for_whom", figure_of("fig3")
-    points = outputs.points(scenario)
-    bars = defaultdict(lambda: defaultdict(list))  # {protocol: {learner: its bars}}
-    for event in outputs.trace(scenario):
-        if event.get("cat") != "gradient":
-            continue
-        point, facts = points[event["pid"]], event["args"]
-        start, length = event["ts"] / 1e6, event["dur"] / 1e6
-        row = f"{point.label}, {event['tid']}"
-        bar = Bar(row, start, start + length, facts["fate"], f"w{facts['version']}")
-        figure.bars.append(bar)
-        bars[point.protocol][event["tid"]].append(bar)
-    return [figure], list(restarts(bars))
+    folder, figure = outputs.folder_of(SCENARIO), figure_of("fig3")
+    figure.drawn, _ = draw_timeline(folder, race(folder).curves, "")
+    pairs = {name: list(neighbours(outputs, name)) for name in ("k-async", "k-batch-async")}
+    return [figure], list(restarts(*pairs.values()))
 
 
-def neighbours(bars):
-    """Each pair of bars of a learner that follow each other."""
-    for one in bars.values():
-        yield from pairwise(sorted(one, key=lambda bar: bar.start))
+def neighbours(outputs, protocol):
+    """Each pair of gradients of a learner that follow each other: (start, end, version)."""
+    points, found = outputs.folder_of(SCENARIO).points, defaultdict(list)
+    for event in outputs.trace(SCENARIO):
+        if event.get("cat") == "gradient" and points[event["pid"]].protocol == protocol:
+            start, end = event["ts"] / 1e6, (event["ts"] + event["dur"]) / 1e6
+            found[event["tid"]].append((start, end, event["args"]["version"]))
+    for one in found.values():
+        yield from pairwise(sorted(one))
 
 
-def restarts(bars):
-    late, batch = (list(neighbours(bars[name])) for name in ("k-async", "k-batch-async"))
-    gaps = [sum(later.start > bar.end + 1e-5 for bar, later in pairs) for pairs in (late, batch)]
+def restarts(late, batch):
+    gaps = [sum(later[0] > one[1] + 1e-5 for one, later in pairs) for pairs in (late, batch)]
     yield claim("6.waits").holds(gaps[0] > 0 == gaps[1], f"{gaps[0]}, {gaps[1]}")
-    same = [sum(later.label == bar.label for bar, later in pairs) for pairs in (late, batch)]
+    same = [sum(later[2] == one[2] for one, later in pairs) for pairs in (late, batch)]
     yield claim("6.again").holds(same[0] == 0 < same[1], f"{same[0]}, {same[1]}")

@@ -1,6 +1,6 @@
 """Who diverges on 8 and 16 learners, and at which rates: A3."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 
 from papers.li2021.trained import arm_of
 from papers.li2021.words import claim, figure_of
@@ -23,12 +23,9 @@ SAME = (0.8, 1.25)  # of two losses that are the same
 
 def divergence(outputs):
     key = lambda row: (row["cluster.learners"], arm_of(row))
-    statuses, times = defaultdict(set), defaultdict(list)
-    rows = outputs.runs(SCENARIO)
-    for row in rows:
-        statuses[key(row)].add(row["status"])
-        times[key(row)].append(row["sim_time"])
-    counts = Counter(row["status"] for row in rows)
+    ended, times = (outputs.values(SCENARIO, key, name) for name in ("status", "sim_time"))
+    statuses = {where: set(of) for where, of in ended.items()}
+    counts = Counter(status for of in ended.values() for status in of)
     curves = outputs.curves(SCENARIO, key, "time", "loss")
     ends = {
         where: late(of, LATE)
@@ -57,7 +54,7 @@ def divergence(outputs):
             all(statuses[8, arm] == {"finished"} and is_level(over_bsp[8, arm]) for arm in ARMS),
             ", ".join(f"{arm}: {over_bsp[8, arm]}" for arm in ARMS[1:]),
         ),
-        claim("A3.set", runs=len(rows)).holds(
+        claim("A3.set", runs=counts.total()).holds(
             len({len(of) for of in times.values()}) == 1
             and len(times) == 2 * len(ARMS)
             and set().union(*statuses.values()) == {"finished", "diverged"},

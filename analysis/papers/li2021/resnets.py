@@ -52,9 +52,8 @@ def orders(outputs):
 
 
 def fails(outputs):
-    statuses = {}
-    for row in outputs.runs("gpu/setup3_resnet32"):
-        statuses.setdefault(arm_of(row), set()).add(row["status"])
+    found = outputs.values("gpu/setup3_resnet32", arm_of, "status")
+    statuses = {arm: set(of) for arm, of in found.items()}
     lasts = {"BSP", "BSP 50 %, ASP"}
     wanted = {arm: {"finished" if arm in lasts else "diverged"} for arm in ARMS}
     told = "; ".join(f"{arm}: {', '.join(sorted(of))}" for arm, of in statuses.items())

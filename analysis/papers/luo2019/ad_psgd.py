@@ -1,7 +1,5 @@
 """AD-PSGD: who comes to a standstill, and what one slow learner costs: item 7."""
 
-from collections import defaultdict
-
 from papers.luo2019.setups import slowness_of
 from papers.luo2019.words import claim, figure_of
 from reproduce.claims import paired_ratio
@@ -11,17 +9,16 @@ LEARNERS = 16
 
 
 def standstill(outputs):
-    ends = defaultdict(list)
-    for row in outputs.runs("does_ad_psgd_stand_still"):
-        ends[row["protocol.graph"], row["protocol.overlap"]].append(row)
+    key = lambda row: (row["protocol.graph"], row["protocol.overlap"], row["status"])
+    ends = outputs.values("does_ad_psgd_stand_still", key, "sim_time")
     claims = []
-    for (graph, overlap), rows in sorted(ends.items()):
-        stuck = [row for row in rows if row["status"] == "deadlocked"]
-        wanted = 0 if graph == "bipartite-exponential" else len(rows)
-        times = sorted(row["sim_time"] for row in stuck)
-        told = f"{len(stuck)} of {len(rows)}"
+    for graph, overlap in sorted({at[:2] for at in ends}):
+        stuck = sorted(ends.get((graph, overlap, "deadlocked"), []))
+        runs = sum(len(times) for at, times in ends.items() if at[:2] == (graph, overlap))
+        wanted = 0 if graph == "bipartite-exponential" else runs
+        told = f"{len(stuck)} of {runs}"
         if stuck:
-            told += f", after {times[len(times) // 2]:.3g} minibatches' time in the median"
+            told += f", after {stuck[len(stuck) // 2]:.3g} minibatches' time in the median"
         claims.append(
             claim(f"7.{graph}-{'overlap' if overlap else 'in-turn'}").holds(
                 len(stuck) == wanted, told

@@ -21,7 +21,7 @@ def mean(outputs):
     curves = outputs.curves(scenario, lambda row: row["point"], "time", "loss")
     reference, *losses = (found[0][1] for found in curves.values())  # first All-Reduce
     far = [float(np.max(np.abs(one / reference - 1))) for one in losses]
-    label = outputs.points(scenario)[1 + int(np.argmax(far))].label
+    label = outputs.folder_of(scenario).points[1 + int(np.argmax(far))].label
     is_of_all = lambda one: one.get("group") == LEARNERS or one.get("tau") == 1
     of_all = [hashes[at] for at, one in protocols.items() if is_of_all(one)]
     (alone,) = (hashes[at] for at, one in protocols.items() if one.get("group") == 1)

@@ -37,10 +37,9 @@ def fig3_softmax(outputs):
         paired_difference(losses["step", high], losses["step", low])
         for low, high in zip(NAMES, NAMES[1:])
     ]
-    hashes = {}
-    for row in outputs.runs(scenario):
-        if key(row)[1] == "hardsync":
-            hashes.setdefault(row["replica"], set()).add(row["final_hash"])
+    by_replica = lambda row: (protocol_name(row), row["replica"])
+    hashes = outputs.values(scenario, by_replica, "final_hash")
+    hashes = [set(found) for (name, _), found in hashes.items() if name == "hardsync"]
     return list(panels(outputs, scenario, "fig3_softmax", "softmax on MNIST")), [
         claim("5.softmax-rises").ordered(pairs),
         claim("5.softmax-loss").holds(
@@ -58,7 +57,7 @@ def fig3_softmax(outputs):
             f"{losses['step', 'n = 30']} and {losses['staleness', 'n = 30']}",
         ),
         claim("6.softmax").holds(
-            all(len(found) == 1 for found in hashes.values()), f"{len(hashes)} replicas compared"
+            all(len(found) == 1 for found in hashes), f"{len(hashes)} replicas compared"
         ),
     ]
 

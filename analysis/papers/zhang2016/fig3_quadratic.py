@@ -12,6 +12,8 @@ ETA, MOMENTUM, START = 0.012, 0.9, 1.0
 TASK = "quadratic, curvature 1, alpha0 = 0.012, momentum 0.9, lambda = 30"
 RATES = {"constant": "alpha0", "staleness": "alpha0 / tau"}
 NS = (1, 2, 6, 15, 30)
+# columns of runs that are the same for async and n = 30
+SAME = ("sim_time", "max_staleness", "mean_staleness", "final_loss", "final_hash")
 
 
 def floor_of_serial(minibatch):
@@ -24,17 +26,9 @@ def fig3_quadratic(outputs):
     scenario = "fig3_on_a_quadratic"
     key = lambda row: (row["learning_rate.kind"], protocol_name(row))
     curves = outputs.curves(scenario, key, "time", "loss")
-    rows = by_key(outputs.runs(scenario), key)
+    columns = {name: outputs.values(scenario, key, name) for name in ("status", *SAME)}
     figures = [quadratic_figure(curves, kind) for kind in RATES]
-    return figures, [*one_rate(curves, rows), *divided(curves), *identities(rows)]
-
-
-def by_key(rows, key):
-    """{key(row): [rows of the replicas]}."""
-    found = {}
-    for row in rows:
-        found.setdefault(key(row), []).append(row)
-    return found
+    return figures, [*one_rate(curves, columns["status"]), *divided(curves), *identities(columns)]
 
 
 def quadratic_figure(curves, kind):
@@ -56,10 +50,10 @@ def final_over_first(curves):
     return [float(y[-1] / y[0]) if np.isfinite(y[-1]) else np.inf for _, y in curves]
 
 
-def one_rate(curves, rows):
+def one_rate(curves, statuses):
     for n in NS:
         last = final_over_first(curves["constant", f"n = {n}"])
-        diverged = sum(row["status"] == "diverged" for row in rows["constant", f"n = {n}"])
+        diverged = statuses["constant", f"n = {n}"].count("diverged")
         fails = n >= 15
         yield claim(f"5.quadratic-{'fails' if fails else 'learns'}-{n}").holds(
             min(last) > 1 if fails else max(last) < 0.1,
@@ -83,18 +77,16 @@ def divided(curves):
     )
 
 
-def identities(rows):
-    same = lambda one, other, column: all(a[column] == b[column] for a, b in zip(one, other))
-    yield claim("6.fresh").holds(
-        same(rows["constant", "hardsync"], rows["staleness", "hardsync"], "final_hash"),
-        f"{len(rows['constant', 'hardsync'])} replicas compared",
-    )
-    columns = ("sim_time", "max_staleness", "mean_staleness", "final_loss", "final_hash")
+def identities(columns):
+    """columns: of runs, by their name."""
+    hashes = columns["final_hash"]
+    constant, divided = (hashes[kind, "hardsync"] for kind in RATES)
+    yield claim("6.fresh").holds(constant == divided, f"{len(constant)} replicas compared")
     differing = [
-        f"{column} with {RATES[kind]}"
+        f"{name} with {RATES[kind]}"
         for kind in RATES
-        for column in columns
-        if not same(rows[kind, "n = 30"], rows[kind, "async"], column)
+        for name in SAME
+        if columns[name][kind, "n = 30"] != columns[name][kind, "async"]
     ]
     yield claim("7.async").holds(not differing, f"differing: {', '.join(differing) or 'none'}")
 
