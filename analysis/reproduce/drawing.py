@@ -49,7 +49,8 @@ def draw(figure):
         return figure.drawn
     canvas = Figure(figsize=(style.WIDTH, HEIGHT), layout=style.Layout())
     axes = canvas.subplots()
-    axes.set_title(textwrap.fill(figure.title, 65), loc="left")
+    title = f"{figure.in_paper}: {figure.title}" if figure.in_paper else figure.title
+    axes.set_title(textwrap.fill(title, 65), loc="left")
     groups = figure.groups()
     # A start at x = 0 would be a level line; a band that reaches below 0 goes down to the edge.
     for axis, is_log, below in (("x", figure.log_x, "mask"), ("y", figure.log_y, "clip")):

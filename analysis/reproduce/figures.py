@@ -44,6 +44,7 @@ class Figure:
     log_x: bool = False
     log_y: bool = False
     note: str = ""
+    in_paper: str = ""  # which figure of the paper it is
 
     def groups(self):
         """Names of the groups of its series, in order."""
@@ -69,6 +70,7 @@ class Table:
     heads: list
     rows: list  # of cells
     note: str = ""
+    in_paper = ""
 
 
 def sampled(name, x, samples, **more):

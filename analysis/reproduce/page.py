@@ -1,7 +1,6 @@
 """One self-contained HTML page of a paper: what it asks and what came out, interactive figures
 (plotly, its JavaScript inside), caveats, the table of claims, and where every result comes from."""
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -39,21 +38,6 @@ class Shown:
     @property
     def name(self):
         return self.figure.name
-
-    @property
-    def title(self):
-        """Without the number that the paper gives it."""
-        title = self.figure.title[self._place().end() :]
-        return title[0].upper() + title[1:]
-
-    @property
-    def in_paper(self):
-        """Which figure of the paper it is; empty where it is none."""
-        return self._place()[1] or ""
-
-    def _place(self):
-        """Its match, "Fig 8a, " of "Fig 8a, 53 machines: test error"; empty where there is none."""
-        return re.match(r"(?:(Figs? \w+(?: and \w+)?)[:,] )?", self.figure.title)
 
     @property
     def counts(self):

@@ -5,7 +5,7 @@ import pkgutil
 from dataclasses import dataclass, field
 
 from reproduce.rows import claims_of
-from reproduce.words import answers_of, caveats_of, checklist_of
+from reproduce.words import answers_of, caveats_of, checklist_of, figures_of
 
 
 @dataclass
@@ -39,3 +39,8 @@ def read_paper(name):
     tables = answers_of(name), caveats_of(name), checklist_of(name)
     told = package.TITLE, package.LINK, package.QUESTION
     return Paper(*told, *tables, experiments, claims_of(name), getattr(package, "HEAD", ""))
+
+
+def words_of(name):
+    """claim(id) and figure(name), of the tables beside its package."""
+    return claims_of(name), figures_of(name)

@@ -6,7 +6,7 @@ from reproduce.figures import Figure
 from reproduce.outputs import PAPERS
 from reproduce.table import WrongTable, read_table
 
-COLUMNS = ["figure", "title", "x_label", "y_label", "log", "note"]
+COLUMNS = ["figure", "in_paper", "title", "x_label", "y_label", "log", "note"]
 
 
 def answers_of(paper):
@@ -48,6 +48,7 @@ def figures_of(paper):
         told = {column: text.format(**facts) for column, text in rows()[name].items()}
         log, name = told.pop("log"), told.pop("figure")
         told |= {"log_x": "x" in log, "log_y": "y" in log}
+        told["title"] = told["title"][0].upper() + told["title"][1:]
         return Figure(name, **told, marks=list(marks), ticks=list(ticks), series=list(series))
 
     return figure

@@ -12,7 +12,7 @@ GROUPS = [f"k = {k}" for k in range(1, 10)]
 
 def points():
     """Theory, simulation and plotted values of nine groups, on a logarithmic axis."""
-    figure = Figure("points", "Times & <orders>", "K", "time", log_y=True, note="A note.")
+    figure = Figure("points", "Times & <orders>", "K", "time", log_y=True, note="A note.", in_paper="Fig 8a")
     for k, name in enumerate(GROUPS, 1):
         x, y = [1, 2, 3], [10.0 * k, 100.0 * k, 3000.0 * k]
         figure.series += [

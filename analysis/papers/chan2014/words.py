@@ -1,7 +1,5 @@
 """The claims and figures of the paper by their names; their words stand in the tables beside this file."""
 
-from reproduce.rows import claims_of
-from reproduce.words import figures_of
+from reproduce.paper import words_of
 
-claim = claims_of("chan2014")
-figure_of = figures_of("chan2014")
+claim, figure_of = words_of("chan2014")

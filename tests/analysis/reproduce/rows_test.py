@@ -102,13 +102,13 @@ class FigureTables(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(words, "PAPERS", Path(folder)):
             path = Path(folder) / "made_up/figures.csv"
             path.parent.mkdir()
-            path.write_text("figure,title,x_label,y_label,log,note\nfig_{n},Of {n},x,y,x,{{K}} of {n:g}\n", encoding="utf-8")
+            path.write_text("figure,in_paper,title,x_label,y_label,log,note\nfig_{n},Fig {n},of {n},x,y,x,{{K}} of {n:g}\n", encoding="utf-8")
             one = words.figures_of("made_up")("fig_{n}", n=8, marks=[1])
             self.assertEqual((one.name, one.title, one.note, one.marks), ("fig_8", "Of 8", "{K} of 8", [1]))
-            self.assertEqual((one.log_x, one.log_y), (True, False))
+            self.assertEqual((one.in_paper, one.log_x, one.log_y), ("Fig 8", True, False))
             with self.assertRaisesRegex(WrongTable, f"{path}: has no row fig_8"):
                 words.figures_of("made_up")("fig_8")
-            path.write_text("figure,title,x_label,y_label,log,note\nfig,Of,x,y,z,\n", encoding="utf-8")
+            path.write_text("figure,in_paper,title,x_label,y_label,log,note\nfig,,Of,x,y,z,\n", encoding="utf-8")
             with self.assertRaisesRegex(WrongTable, f"{path}:2: log: z; allowed: x, y, x y or nothing"):
                 words.figures_of("made_up")("fig")
 
