@@ -8,13 +8,14 @@ import json
 import sqlite3
 import struct
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
-try:
-    import pyarrow
-    from pyarrow.parquet import ParquetWriter
-except ImportError as problem:
-    sys.exit(f"convert: {problem}; ./setup.sh installs what is missing")
+if not find_spec("pyarrow"):
+    sys.exit("convert: No module named 'pyarrow'; ./setup.sh installs what is missing")
+if len(sys.argv) == 2:  # asked whether it can, ahead of all work
+    sys.exit()
+import pyarrow
 
 ROW_GROUP = 32 << 20  # bytes, about
 SQL_TYPES = {"int64": "INTEGER", "double": "REAL", "string": "TEXT"}
@@ -52,6 +53,8 @@ def row_groups(batches):
 
 
 def write_parquet(tables):
+    from pyarrow.parquet import ParquetWriter  # which a database does without
+
     for path, schema in tables:
         place = path.with_name(path.name.split(".")[0] + ".parquet")
         with ParquetWriter(place, schema, compression="zstd") as writer:

@@ -446,6 +446,10 @@ class Intervals(unittest.TestCase):
 
 
 class Units(unittest.TestCase):
+    def test_what_is_the_better_the_more_is_told_in_its_own_sign(self):
+        values = pd.DataFrame({0: [-1.0, -3.0]})
+        self.assertEqual(Measure("rate", "rate", values, values, sign=-1).value(0).mean, 2)
+
     def contest_of(self, values, resolution):
         values = pd.DataFrame(values)
         return contest(Measure("final_loss", "final loss", values, values, resolution))
