@@ -1,5 +1,5 @@
 #include "sim/cli/commands/commands.h"
-#include "sim/cli/output/files_lock.h"
+#include "sim/cli/output/locks.h"
 #include "sim/cli/python.h"
 #include "sim/cli/results/manifest.h"
 #include "sim/cli/usage_error.h"

@@ -10,7 +10,7 @@
 #include "models/gpu/cuda/cuda_device.h"
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/output/disk.h"
-#include "sim/cli/output/folder_lock.h"
+#include "sim/cli/output/locks.h"
 #include "sim/cli/output/stamp.h"
 #include "sim/cli/python.h"
 #include "sim/cli/results/manifest.h"
@@ -301,11 +301,8 @@ void write_skipped(const Paper& paper) {
     if (one.fate == Fate::failed) skipped[one.name] = "its run failed: " + one.reason;
   }
   fs::create_directories(paper.out);
-  const fs::path aside = paper.out / ".unfinished" / "skipped.json";
-  std::ofstream file(aside);
-  if (!(file << skipped.dump(2) << std::endl) || !sync_to_disk(aside))
-    throw std::runtime_error((paper.out / "skipped.json").string() + ": cannot be written");
-  move_to_place(aside, paper.out / "skipped.json");
+  put_in_place(skipped.dump(2) + "\n", paper.out / ".unfinished" / "skipped.json",
+               paper.out / "skipped.json");
 }
 
 std::string seconds_text(double seconds) {

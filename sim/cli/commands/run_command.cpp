@@ -21,7 +21,7 @@
 #include "sim/cli/commands/run_call.h"
 #include "sim/cli/commands/run_cost.h"
 #include "sim/cli/commands/scenario_runs.h"
-#include "sim/cli/output/files_lock.h"
+#include "sim/cli/output/locks.h"
 #include "sim/cli/python.h"
 #include "sim/cli/results/duration.h"
 #include "sim/cli/results/pages.h"

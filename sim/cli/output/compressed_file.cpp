@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "sim/cli/output/disk.h"
+
 namespace gradrace {
 
 namespace {
@@ -85,8 +87,15 @@ CompressedFile::CompressedFile(std::filesystem::path path, Compression compressi
       stream_(path_, std::ios::binary),
       compressor_(make_compressor(compression)) {}
 
-bool CompressedFile::append(std::string_view text) {
-  if (!compressor_) return static_cast<bool>(stream_ << text);
+void CompressedFile::check() const {
+  if (!stream_.good()) fail_on_disk(path_, "written");
+}
+
+void CompressedFile::append(std::string_view text) {
+  if (!compressor_) {
+    stream_ << text;
+    return check();
+  }
   while (waiting_.size() + text.size() >= part_size) {
     const std::size_t taken = part_size - waiting_.size();
     waiting_ += text.substr(0, taken);
@@ -95,14 +104,13 @@ bool CompressedFile::append(std::string_view text) {
     waiting_.clear();
   }
   waiting_ += text;
-  return stream_.good();
+  check();
 }
 
-bool CompressedFile::close() {
-  if (!stream_.is_open()) return stream_.good();
+void CompressedFile::close() {
   if (compressor_) compressor_->write(waiting_, true, stream_);
   stream_.close();
-  return stream_.good();
+  check();
 }
 
 }  // namespace gradrace

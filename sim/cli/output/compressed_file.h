@@ -30,11 +30,13 @@ class CompressedFile {
 
   const std::filesystem::path& path() const { return path_; }
 
-  /// Here and below false: the disk refuses, and errno says why.
-  bool append(std::string_view text);
-  bool close();
+  /// DiskError, here and below.
+  void append(std::string_view text);
+  void close();
 
  private:
+  void check() const;
+
   const std::filesystem::path path_;
   std::ofstream stream_;
   std::unique_ptr<StreamCompressor> compressor_;  // null: none

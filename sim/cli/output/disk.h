@@ -1,14 +1,12 @@
 #pragma once
 
-#include <sys/types.h>
-
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace gradrace {
 
@@ -17,18 +15,49 @@ struct DiskError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A file is on disk; false: errno says why it is not.
-bool sync_to_disk(const std::filesystem::path& file);
+/// path: cannot be `what`: as errno says.
+[[noreturn]] void fail_on_disk(const std::filesystem::path& path, const char* what);
 
-/// The names in a folder are on disk, or it is left to the system, where the folder may not be read
-/// or its file system cannot do that; false: errno says why they are not.
-bool sync_folder(const std::filesystem::path& folder);
+/// A file or a folder that is open.  DiskError where the disk refuses.
+class File {
+ public:
+  enum class Lock { held, held_by_another, none };  // none: the file system has no locks
 
-/// Of ::flock, which is called again where a signal interrupts it.
-enum class LockResult { held, held_by_another, no_locks };
-/// LOCK_NB is added.  DiskError, which names the file, where the disk refuses; no_locks where the
-/// file system has none: errno says how it told that.
-LockResult try_to_lock(int descriptor, int operation, const std::filesystem::path& file);
+  /// flags: of ::open, O_CLOEXEC is added.  Not open where that refuses: errno says why.
+  File(std::filesystem::path path, int flags, unsigned mode = 0666);
+  ~File();
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  bool is_open() const { return descriptor_ >= 0; }
+  int descriptor() const { return descriptor_; }
+
+  std::uint64_t size() const;
+  void read(std::uint64_t place, char* bytes, std::size_t count) const;
+  std::string text(std::uint64_t place, std::size_t count) const;
+  void write(std::uint64_t place, std::string_view bytes);
+  void cut(std::uint64_t size);
+  void sync();
+
+  /// operation: of ::flock, LOCK_NB is added; again where a signal interrupts it.  Where there are
+  /// no locks, errno says how the system told that.
+  Lock lock(int operation) const;
+
+  /// Whether its path leads to it still; of a link, only where `follows`.
+  bool is_in_place(bool follows = false) const;
+
+  [[noreturn]] void fail(const char* what) const { fail_on_disk(path_, what); }
+
+ private:
+  const std::filesystem::path path_;
+  const int descriptor_;
+};
+
+/// A file is on disk; the names in a folder are, or it is left to the system, where the folder may
+/// not be read or its file system cannot do that.
+void sync_file(const std::filesystem::path& file);
+void sync_folder(const std::filesystem::path& folder);
 
 /// UsageError: results are not written through a link there.
 [[noreturn]] void refuse_link(const std::filesystem::path& file);
@@ -42,25 +71,17 @@ std::ifstream opened_file(const std::filesystem::path& file);
 std::string text_of_file(const std::filesystem::path& file);
 
 /// A file takes the place of another one of the same file system, whole; of a link, the place of
-/// the link.  DiskError where it cannot.
+/// the link.  DiskError where it cannot, here and below.
 void move_to_place(const std::filesystem::path& file, const std::filesystem::path& place);
 
-/// Removes a file, if it is there; of a link, the link.  DiskError where it cannot.
-void remove_file(const std::filesystem::path& file);
+/// The text takes the place of a file, whole, by way of a file of the same file system.
+void put_in_place(std::string_view text, const std::filesystem::path& aside,
+                  const std::filesystem::path& place);
 
-/// All bytes from or to a byte of the file, by ::pread or ::pwrite; false: errno says why not.
-template <class Move, class Bytes>
-bool move_all(Move move, int descriptor, Bytes* bytes, std::size_t count, std::uint64_t offset) {
-  while (count > 0) {
-    const ssize_t moved = move(descriptor, bytes, count, static_cast<off_t>(offset));
-    if (moved < 0 && errno == EINTR) continue;
-    if (moved == 0) errno = EIO;
-    if (moved <= 0) return false;
-    bytes += moved;
-    offset += static_cast<std::uint64_t>(moved);
-    count -= static_cast<std::size_t>(moved);
-  }
-  return true;
-}
+/// On disk.
+void copy_whole(const std::filesystem::path& file, const std::filesystem::path& copy);
+
+/// Removes a file, if it is there; of a link, the link.
+void remove_file(const std::filesystem::path& file);
 
 }  // namespace gradrace

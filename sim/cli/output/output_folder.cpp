@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <new>
 #include <set>
 #include <string_view>
@@ -12,7 +10,6 @@
 
 #include "sim/check.h"
 #include "sim/cli/output/disk.h"
-#include "sim/cli/output/files_lock.h"
 #include "sim/cli/output/stamp.h"
 #include "sim/cli/standard_streams.h"
 #include "sim/cli/usage_error.h"
@@ -119,22 +116,19 @@ void OutputFolder::refuse_others(const std::set<std::string>& files) const {
   }
 }
 
-CompressedFile& OutputFolder::opened(const std::string& file) {
-  lock_.check_in_place();
-  const Compression compression = compression_of(file);
-  const fs::path path = aside_ / form_of(file, compression);
-  return files_.try_emplace(file, path, compression).first->second;
-}
-
 void OutputFolder::append(const std::string& file, std::string_view text) {
-  const auto found = files_.find(file);
-  CompressedFile& stream = found != files_.end() ? found->second : opened(file);
-  if (!stream.append(text)) fail(stream.path());
+  auto found = files_.find(file);
+  if (found == files_.end()) {
+    lock_.check_in_place();
+    const Compression compression = compression_of(file);
+    found = files_.try_emplace(file, aside_ / form_of(file, compression), compression).first;
+  }
+  found->second.append(text);
 }
 
 const std::set<std::string>& OutputFolder::close() {
   for (auto& [file, stream] : files_) {
-    if (!stream.close()) fail(stream.path());
+    stream.close();
     closed_.insert(stream.path().filename());
   }
   files_.clear();
@@ -155,8 +149,7 @@ PublishedFiles::Hashes OutputFolder::finish() {
 bool OutputFolder::publish() {
   lock_.check_in_place();
   const FilesLock lock({folder_});
-  for (const auto& file : close())
-    if (!sync_to_disk(aside_ / file)) fail(aside_ / file);
+  for (const auto& file : close()) sync_file(aside_ / file);
   const PublishedFiles there(folder_);
   refuse_others(closed_);
   const bool had_drawings = remove_drawings();
@@ -173,9 +166,9 @@ bool OutputFolder::publish() {
   for (const auto& file : old_files) remove_file(folder_ / file);
   for (const auto& file : closed_)
     if (file != last) place(file);
-  if (!sync_folder(folder_)) fail(folder_);
+  sync_folder(folder_);
   place(last);
-  if (!sync_folder(folder_)) fail(folder_);
+  sync_folder(folder_);
   there.forget();
   closed_.clear();
   hashes_.clear();
@@ -230,10 +223,6 @@ bool OutputFolder::remove_drawings() const {
   for (const auto& file : drawings) remove_file(file);
   if (!fs::is_symlink(plots)) fs::remove(plots, ignored);  // if nothing else is in it
   return !drawings.empty();
-}
-
-void OutputFolder::fail(const fs::path& file) {
-  throw DiskError(file.string() + ": cannot be written: " + std::strerror(errno));
 }
 
 }  // namespace gradrace

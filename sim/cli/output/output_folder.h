@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/cli/output/compressed_file.h"
-#include "sim/cli/output/folder_lock.h"
+#include "sim/cli/output/locks.h"
 #include "sim/cli/output/published_files.h"
 #include "sim/cli/output/spool.h"
 
@@ -83,8 +83,6 @@ class OutputFolder {
   void remove_unfinished();
   bool remove_drawings() const;
   Compression compression_of(const std::string& file) const;
-  CompressedFile& opened(const std::string& file);
-  [[noreturn]] static void fail(const std::filesystem::path& file);
 
   const std::filesystem::path folder_;
   const Files of_;

@@ -101,12 +101,7 @@ void PublishedFiles::note(const Hashes& coming) const {
     add(named_);
   fs::path aside = note_;
   aside += ".new";
-  std::ofstream file(aside, std::ios::binary);
-  file << note << std::flush;
-  file.close();
-  if (!file || !sync_to_disk(aside))
-    throw DiskError(aside.string() + ": cannot be written: " + std::strerror(errno));
-  move_to_place(aside, note_);
+  put_in_place(note.dump(), aside, note_);
   sync_folder(note_.parent_path());
 }
 

@@ -1,34 +1,13 @@
 #include "sim/cli/output/spool.h"
 
 #include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-
-#include "sim/cli/output/disk.h"
 
 namespace gradrace {
 
-static std::uint64_t offset_of(SpoolFile::Block block) {
-  return std::uint64_t{block} * SpoolFile::block_size;
-}
-
-SpoolFile::~SpoolFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
 SpoolFile::Block SpoolFile::write(std::string_view text) {
   const Block block = take();
-  if (move_all(::pwrite, descriptor_, text.data(), block_size, offset_of(block))) return block;
-  const int error = errno;
-  release(block);
-  errno = error;
-  fail("written");
-}
-
-void SpoolFile::read(Block block, char* text) const {
-  if (!move_all(::pread, descriptor_, text, block_size, offset_of(block))) fail("read");
+  file_->write(std::uint64_t{block} * block_size, text);
+  return block;
 }
 
 void SpoolFile::release(Block block) {
@@ -38,9 +17,11 @@ void SpoolFile::release(Block block) {
 
 SpoolFile::Block SpoolFile::take() {
   const std::lock_guard lock(mutex_);
-  if (descriptor_ < 0) {
-    descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (descriptor_ < 0 || ::unlink(path_.c_str()) != 0) fail("made");
+  if (!file_) {
+    auto file = std::make_unique<File>(path_, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    if (!file->is_open()) file->fail("made");
+    remove_file(path_);
+    file_ = std::move(file);
   }
   if (free_.empty()) {
     free_.reserve(blocks_ + 1);  // so that release() cannot fail
@@ -49,10 +30,6 @@ SpoolFile::Block SpoolFile::take() {
   const Block block = free_.back();
   free_.pop_back();
   return block;
-}
-
-void SpoolFile::fail(const char* what) const {
-  throw DiskError(path_.string() + ": cannot be " + what + ": " + std::strerror(errno));
 }
 
 void Spool::restart() {

@@ -3,10 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "sim/cli/output/disk.h"
 
 namespace gradrace {
 
@@ -19,23 +22,21 @@ class SpoolFile {
 
   /// `path`: the name that the file has for an instant, and in errors.
   explicit SpoolFile(std::filesystem::path path) : path_(std::move(path)) {}
-  ~SpoolFile();
-  SpoolFile(const SpoolFile&) = delete;
-  SpoolFile& operator=(const SpoolFile&) = delete;
 
-  /// Of block_size characters.  std::runtime_error, from read() too, if the disk refuses.
+  /// Of block_size characters.  DiskError, from read() too.
   Block write(std::string_view text);
-  void read(Block block, char* text) const;
+  std::string read(Block block) const {
+    return file_->text(std::uint64_t{block} * block_size, block_size);
+  }
   /// Its place is another one's.
   void release(Block block);
 
  private:
   Block take();
-  [[noreturn]] void fail(const char* what) const;
 
   const std::filesystem::path path_;
   std::mutex mutex_;
-  int descriptor_ = -1;
+  std::unique_ptr<File> file_;
   Block blocks_ = 0;
   std::vector<Block> free_;
 };
@@ -50,8 +51,7 @@ class Spool {
   Spool(const Spool&) = delete;
   Spool& operator=(const Spool&) = delete;
 
-  /// The end, to be added to.  Once it is long it goes to the disk first: std::runtime_error if
-  /// that refuses.
+  /// The end, to be added to.  Once it is long it goes to the disk first: DiskError.
   std::string& end() {
     if (end_.size() >= SpoolFile::block_size) spill();
     return end_;
@@ -65,11 +65,7 @@ class Spool {
   /// Hands the text to take(std::string_view), piece by piece.
   template <class Take>
   void read(Take take) const {
-    std::string piece(blocks_.empty() ? 0 : SpoolFile::block_size, '\0');
-    for (const SpoolFile::Block block : blocks_) {
-      file_.read(block, piece.data());
-      take(std::string_view(piece));
-    }
+    for (const SpoolFile::Block block : blocks_) take(std::string_view(file_.read(block)));
     take(std::string_view(end_));
   }
 

@@ -1,35 +1,32 @@
 #include "sim/cli/output/stamp.h"
 
+#include <fcntl.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <string>
 #include <string_view>
+
+#include "sim/cli/output/disk.h"
 
 namespace gradrace {
 
 namespace {
 
 /// Of the bytes before a place in the file, and of its name.
-std::string checksum_of(std::ifstream& stream, std::uint64_t place, const std::string& name) {
-  std::uint32_t checksum = 0;
-  std::string piece(1 << 16, '\0');
-  stream.clear();
-  stream.seekg(0);
-  while (place > 0 && stream) {
-    const auto count = static_cast<std::streamsize>(std::min<std::uint64_t>(place, piece.size()));
-    stream.read(piece.data(), count);
-    checksum = static_cast<std::uint32_t>(crc32_z(
-        checksum, reinterpret_cast<const Bytef*>(piece.data()), static_cast<z_size_t>(count)));
-    place -= static_cast<std::uint64_t>(count);
-  }
-  checksum = static_cast<std::uint32_t>(
-      crc32_z(checksum, reinterpret_cast<const Bytef*>(name.data()), name.size()));
+std::string checksum_of(const File& file, std::uint64_t place) {
+  constexpr std::uint64_t piece = 1 << 16;
+  uLong checksum = 0;
+  const auto add = [&](const std::string& bytes) {
+    checksum = crc32_z(checksum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
+  };
+  for (std::uint64_t at = 0; at < place; at += piece)
+    add(file.text(at, std::min(piece, place - at)));
+  add(file.path().filename());
   char text[9];
-  std::snprintf(text, sizeof text, "%08x", checksum);
+  std::snprintf(text, sizeof text, "%08lx", checksum);
   return text;
 }
 
@@ -43,20 +40,19 @@ bool is_end(std::string_view bytes) {
 
 }  // namespace
 
-bool is_stamped(const std::filesystem::path& file) {
+bool is_stamped(const std::filesystem::path& path) {
   constexpr std::string_view mark = "gradrace-crc32:";
   constexpr std::uint64_t longest_end = 64;  // bytes, from the mark on
-  if (!std::filesystem::is_regular_file(file)) return false;
-  const std::uint64_t size = std::filesystem::file_size(file);
+  if (!std::filesystem::is_regular_file(path)) return false;
+  const File file(path, O_RDONLY);
+  if (!file.is_open()) return false;
+  const std::uint64_t size = file.size();
   const std::uint64_t begin = size - std::min(size, longest_end);
-  std::ifstream stream(file, std::ios::binary);
-  std::string end(size - begin, '\0');
-  stream.seekg(static_cast<std::streamoff>(begin));
-  stream.read(end.data(), static_cast<std::streamsize>(end.size()));
+  const std::string end = file.text(begin, size - begin);
   const auto place = end.rfind(mark);
   if (place == std::string::npos) return false;
   const auto rest = std::string_view(end).substr(place + mark.size());
-  const std::string checksum = checksum_of(stream, begin + place, file.filename());
+  const std::string checksum = checksum_of(file, begin + place);
   return rest.starts_with(checksum) && is_end(rest.substr(checksum.size()));
 }
 

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <stdexcept>
 
 #include "sim/message_text.h"
 
@@ -66,7 +65,7 @@ bool take_cell(std::string_view& bytes, Cell& cell) {
     case CellType::none:
       return true;
   }
-  throw std::runtime_error("no cell of a table");
+  throw NoCell();
 }
 
 bool RowReader::take_row(std::string_view& bytes) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,8 +51,13 @@ void add_bytes(std::string& bytes, Number number) {
 /// Adds it to the bytes of rows, which a store keeps.
 void add_cell(std::string& bytes, const Cell& cell);
 
+/// Bytes that are no cell.
+struct NoCell : std::runtime_error {
+  NoCell() : runtime_error("no cell of a table") {}
+};
+
 /// Takes a cell off the begin of bytes, of which its text is a part.  False: they end before it
-/// does.  std::runtime_error where they are no cell.
+/// does.  NoCell.
 bool take_cell(std::string_view& bytes, Cell& cell);
 
 /// Takes rows of so many cells apart, whose bytes come in pieces.
@@ -59,7 +65,7 @@ class RowReader {
  public:
   explicit RowReader(std::size_t columns) : row_(columns) {}
 
-  /// Hands each row to take(CellRow).  std::runtime_error, as above.
+  /// Hands each row to take(CellRow).  NoCell.
   template <class Take>
   void read(std::string_view piece, Take take) {
     waiting_ += piece;

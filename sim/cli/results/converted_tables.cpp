@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "sim/cli/python.h"
 #include "sim/cli/results/pages.h"
@@ -70,7 +71,7 @@ struct ColumnOfRows {
 class ColumnWriter final : public TableWriter {
  public:
   ColumnWriter(OutputFolder& folder, const CsvPage& page, std::size_t columns)
-      : TableWriter(columns), folder_(folder), name_(column_file(page)) {
+      : TableWriter(folder, column_file(page), columns) {
     for (const Column& column : page.columns) columns_.push_back({column.type});
   }
 
@@ -80,22 +81,18 @@ class ColumnWriter final : public TableWriter {
   void add_row(CellRow row) override {
     for (std::size_t i = 0; i < columns_.size(); ++i)
       columns_[i].add(i < of_run_.size() ? of_run_[i] : row[i - of_run_.size()], rows_);
-    if (++rows_ == rows_at_once) end();
+    if (++rows_ == rows_at_once) add_end();
   }
-  void end() override {
-    std::string bytes;
-    add_bytes(bytes, std::uint64_t{rows_});
+  void add_end() override {
+    if (rows_ == 0) return;
+    add_bytes(text_, std::uint64_t{std::exchange(rows_, 0)});
     for (ColumnOfRows& column : columns_) {
-      bytes.append(column.known).append(column.values).append(column.texts);
+      text_.append(column.known).append(column.values).append(column.texts);
       column = {column.type};
     }
-    folder_.append(name_, rows_ > 0 ? bytes : "");
-    rows_ = 0;
   }
 
  private:
-  OutputFolder& folder_;
-  const std::string name_;
   std::vector<Cell> of_run_;
   std::vector<ColumnOfRows> columns_;
   std::size_t rows_ = 0;

@@ -159,16 +159,16 @@ RunFolder::RunFolder(const fs::path& folder, const Scenario& scenario, RunHeader
 }
 
 void RunFolder::begin_anew() {
-  for (const auto& file : stores_in(path()))
-    if (header_.shard && file != own_file())
+  std::vector<fs::path> stores = stores_in(path());
+  for (const auto& file : stores)
+    if (file == own_file() && fs::is_symlink(file)) refuse_link(file);
+  if (header_.shard)
+    std::erase_if(stores, [this](const fs::path& file) {
+      if (file == own_file()) return false;
       refuse_difference(RunStore(file, RunStore::Use::read), header_text_);
-  for (const auto& file : stores_in(path()))
-    if (file == own_file()) {
-      if (fs::is_symlink(file)) refuse_link(file);
-      remove_file(file);
-    } else if (!header_.shard) {
-      fs::remove(file);  // of a link, the link
-    }
+      return true;
+    });
+  std::ranges::for_each(stores, remove_file);
   open_stores(Begin::anew);
 }
 
@@ -310,18 +310,19 @@ bool RunFolder::add(const RunStore& from, const StoredRun& run) {
 
 void RunFolder::put_in_order() {
   std::vector<Place> ordered;
-  std::set<RunName> published;
-  for (const Place& place : places_)
-    if (published.emplace(place.run.key, place.run.data).second) ordered.push_back(place);
-  std::map<RunName, Place> rest;
+  std::set<RunName> taken;
+  const auto take = [&](const Place& place) {
+    if (taken.emplace(place.run.key, place.run.data).second) ordered.push_back(place);
+  };
+  std::ranges::for_each(places_, take);
+  std::map<RunName, Place> rest;  // of another sweep
   const auto note_rest = [&](const RunStore& store) {
     for (const StoredRun& run : store.runs())
-      if (!published.contains({run.key, run.data}))
-        rest.try_emplace({run.key, run.data}, Place{true, &store, run});
+      rest.try_emplace({run.key, run.data}, Place{true, &store, run});
   };
   note_rest(*own_);
   for (const auto& store : others_) note_rest(*store);
-  for (const auto& [key, place] : rest) ordered.push_back(place);
+  for (const auto& [name, place] : rest) take(place);
   std::vector<StoredRun> runs;
   for (const Place& place : ordered)
     if (place.store == own_.get()) runs.push_back(place.run);

@@ -1,26 +1,24 @@
 #include "sim/cli/results/run_store.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <boost/uuid/nil_generator.hpp>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
-#include <fstream>
 #include <set>
 #include <utility>
 
 #include "sim/check.h"
-#include "sim/cli/output/disk.h"
 #include "sim/cli/usage_error.h"
 #include "sim/message_text.h"
 #include "sim/reading/characters.h"
 
 namespace gradrace {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -61,49 +59,117 @@ std::uint32_t checksum_of(const Head& head) {
   return checksum_of(as_bytes(head).substr(0, offsetof(Head, checksum)));
 }
 
-bool is_whole(const Head& head) {
-  return std::string_view(head.magic, sizeof head.magic) == magic &&
-         head.checksum == checksum_of(head);
+std::string head_of(const StoredRun& run) {
+  Head head{{}, run.key, run.data, run.length, 0, 0};
+  magic.copy(head.magic, sizeof head.magic);
+  head.checksum = checksum_of(head);
+  return std::string(as_bytes(head));
+}
+
+/// Whose head these bytes begin with, which are at that place; none where they do not.
+std::optional<StoredRun> record_in(std::string_view bytes, std::uint64_t place) {
+  Head head;
+  if (bytes.size() < sizeof head || !bytes.starts_with(magic)) return {};
+  std::memcpy(&head, bytes.data(), sizeof head);
+  if (head.checksum != checksum_of(head)) return {};
+  return StoredRun{head.key, head.data, place + sizeof head, head.length};
 }
 
 std::string part_head(std::string_view file, std::uint64_t length) {
-  PartHead head{};
+  PartHead head{{}, length};
   GRADRACE_CHECK(file.size() < sizeof head.file, "names of files are short");
   file.copy(head.file, file.size());
-  head.length = length;
   return std::string(as_bytes(head));
 }
 
 }  // namespace
 
-bool RunStore::may_be(const std::filesystem::path& file) {
-  if (!std::filesystem::is_regular_file(file)) return false;
-  std::ifstream stream(file, std::ios::binary);
-  const auto next = [&](std::size_t count) {
-    std::string bytes(count, '\0');
-    stream.read(bytes.data(), static_cast<std::streamsize>(count));
-    bytes.resize(static_cast<std::size_t>(stream.gcount()));
-    return bytes;
-  };
-  const std::string first = next(any_magic.size());
+bool RunStore::may_be(const fs::path& path) {
+  if (!fs::is_regular_file(path)) return false;
+  const File file(path, O_RDONLY);
+  if (!file.is_open()) return true;
+  const std::uint64_t size = file.size();
+  const std::string first = file.text(0, std::min<std::uint64_t>(any_magic.size(), size));
   return any_magic.starts_with(first) || first.find_first_not_of('\0') == std::string::npos ||
-         next(piece_size).find(any_magic) != std::string::npos;
+         file.text(0, std::min<std::uint64_t>(piece_size, size)).find(any_magic) !=
+             std::string::npos;
 }
 
-RunStore::RunStore(std::filesystem::path file, Use use) : file_(std::move(file)) {
-  const bool is_new = use == Use::add && !std::filesystem::exists(file_);
-  if (use == Use::add && std::filesystem::is_symlink(file_)) refuse_link(file_);
-  const int flags = use == Use::add ? O_RDWR | O_CREAT | O_NOFOLLOW : O_RDONLY;
-  descriptor_ = ::open(file_.c_str(), flags | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) fail("opened");
-  try {
-    scan(use);
-    const auto folder = std::filesystem::absolute(file_).parent_path();
-    if (is_new && !(sync_folder(folder) && sync_folder(folder.parent_path()))) fail("made");
-  } catch (...) {
-    ::close(descriptor_);
-    throw;
+RunStore::RunStore(const fs::path& file, Use use)
+    : file_(file, use == Use::add ? O_RDWR | O_CREAT | O_NOFOLLOW : O_RDONLY) {
+  if (!file_.is_open() && use == Use::add && fs::is_symlink(file)) refuse_link(file);
+  if (!file_.is_open()) file_.fail("opened");
+  size_ = file_.size();
+  if (use == Use::add && size_ == 0) {
+    const fs::path folder = fs::absolute(file).parent_path();
+    sync_folder(folder);
+    sync_folder(folder.parent_path());
   }
+  scan();
+  if (end_ == 0 && !may_be(file))
+    throw UsageError(file.string() + ": is not a store of finished runs; move it away");
+  const std::string first = file_.text(0, std::min<std::uint64_t>(magic.size(), size_));
+  if (end_ == 0 && first.starts_with(any_magic) && !magic.starts_with(first))
+    throw UsageError(file.string() +
+                     ": is a store of finished runs as another version of gradrace writes it, "
+                     "which this one does not read; use --out DIR for another folder, or run "
+                     "--force to begin anew");
+  if (end_ < size_) note_end(use);
+}
+
+void RunStore::scan() {
+  while (auto record = next_record(end_)) {
+    if (record->content > end_ + sizeof(Head)) ++damaged_;
+    read(record->content, record->length,
+         [&](std::string_view piece) { record->checksum = checksum_of(piece, record->checksum); });
+    const std::uint64_t end = record->content + record->length;
+    end_ = end + sizeof record->checksum;
+    if (file_.text(end, sizeof record->checksum) != as_bytes(record->checksum))
+      ++damaged_;
+    else if (record->key.is_nil())
+      header_ = file_.text(record->content, record->length);
+    else
+      runs_.push_back(*record);
+  }
+}
+
+/// The next one, from there on, that ends within the file; without its checksum.
+std::optional<StoredRun> RunStore::next_record(std::uint64_t begin) const {
+  for (std::size_t piece = sizeof(Head); begin + frame <= size_; piece = piece_size) {
+    const std::string bytes = file_.text(begin, std::min<std::uint64_t>(piece, size_ - begin));
+    for (auto at = bytes.find(magic); at != std::string::npos; at = bytes.find(magic, at + 1)) {
+      const auto record = record_in(std::string_view(bytes).substr(at), begin + at);
+      const std::uint64_t left = size_ - begin - at;
+      if (record && left >= frame && record->length <= left - frame) return record;
+    }
+    begin += bytes.size() - sizeof(Head) + 1;
+  }
+  return {};
+}
+
+/// What is behind the last record; to add to, it goes.
+void RunStore::note_end(Use use) {
+  if (!is_torn())
+    notes_.push_back(file().string() + ": " + count_text(size_ - end_, "byte") +
+                     " at its end cannot be read");
+  if (use == Use::read) return;
+  if (!notes_.empty()) keep_copy();
+  file_.cut(end_);
+}
+
+/// Whether a record begins there of which the rest was never written, or there are zeros, as a file
+/// system leaves them where the machine ended.
+bool RunStore::is_torn() const {
+  const std::string begin = file_.text(end_, std::min<std::uint64_t>(sizeof(Head), size_ - end_));
+  const bool is_cut = begin.size() < sizeof(Head);
+  if (is_cut ? magic.starts_with(begin.substr(0, magic.size()))
+             : record_in(begin, end_).has_value())
+    return true;
+  bool are_zeros = true;
+  read(end_, size_ - end_, [&](std::string_view piece) {
+    are_zeros = are_zeros && piece.find_first_not_of('\0') == std::string_view::npos;
+  });
+  return are_zeros;
 }
 
 bool RunStore::is_all(std::string_view header, const std::vector<StoredRun>& runs) const {
@@ -115,71 +181,11 @@ bool RunStore::is_all(std::string_view header, const std::vector<StoredRun>& run
   return end == end_ && !is_damaged();
 }
 
-RunStore::~RunStore() { ::close(descriptor_); }
-
-void RunStore::scan(Use use) {
-  struct stat facts {};
-  if (::fstat(descriptor_, &facts) != 0) fail("read");
-  size_ = static_cast<std::uint64_t>(facts.st_size);
-  for (std::uint64_t begin = next_head(0); begin < size_; begin = next_head(end_)) {
-    Head head;
-    get_at(begin, reinterpret_cast<char*>(&head), sizeof head);
-    if (begin > end_) ++damaged_;
-    StoredRun run{head.key, head.data, begin + sizeof head, head.length};
-    std::uint32_t checksum = 0;
-    get_at(run.content + run.length, reinterpret_cast<char*>(&checksum), sizeof checksum);
-    read(run.content, run.length,
-         [&](std::string_view piece) { run.checksum = checksum_of(piece, run.checksum); });
-    end_ = begin + frame + head.length;
-    if (checksum != run.checksum) {
-      ++damaged_;
-    } else if (run.key.is_nil()) {
-      header_ = text_at(run.content, run.length);
-    } else {
-      runs_.push_back(run);
-    }
-  }
-  if (end_ == 0 && !may_be(file_))
-    throw UsageError(file_.string() + ": is not a store of finished runs; move it away");
-  if (end_ == 0 && size_ >= magic.size() && text_at(0, any_magic.size()) == any_magic &&
-      text_at(0, magic.size()) != magic)
-    throw UsageError(file_.string() +
-                     ": is a store of finished runs as another version of gradrace writes it, "
-                     "which this one does not read; use --out DIR for another folder, or run "
-                     "--force to begin anew");
-  if (end_ == size_) return;
-  if (!is_torn(end_))
-    notes_.push_back(file_.string() + ": " + count_text(size_ - end_, "byte") +
-                     " at its end cannot be read");
-  if (use == Use::read) return;
-  if (!notes_.empty()) keep_copy();
-  if (::ftruncate(descriptor_, static_cast<off_t>(end_)) != 0) fail("written");
-}
-
-/// Whether a record begins there of which the rest was never written, or there are zeros, as a file
-/// system leaves them where the machine ended.
-bool RunStore::is_torn(std::uint64_t begin) const {
-  Head head{};
-  const std::size_t there = std::min<std::uint64_t>(sizeof head, size_ - begin);
-  get_at(begin, reinterpret_cast<char*>(&head), there);
-  if (there == sizeof head && is_whole(head)) return true;
-  if (there < sizeof head && magic.starts_with({head.magic, std::min(there, magic.size())}))
-    return true;
-  bool are_zeros = true;
-  read(begin, size_ - begin, [&](std::string_view piece) {
-    are_zeros = are_zeros && piece.find_first_not_of('\0') == std::string_view::npos;
-  });
-  return are_zeros;
-}
-
 void RunStore::keep_copy() {
   if (std::exchange(has_copy_, true)) return;
-  const std::filesystem::path kept = free_name(file_);
-  std::error_code error;
-  std::filesystem::copy_file(file_, kept, error);
-  if (!error && !sync_to_disk(kept)) error.assign(errno, std::generic_category());
-  if (error) throw DiskError(kept.string() + ": cannot be written: " + error.message());
-  notes_.push_back(file_.string() + ": what it held is kept as " + kept.filename().string());
+  const fs::path kept = free_name(file());
+  copy_whole(file(), kept);
+  notes_.push_back(file().string() + ": what it held is kept as " + kept.filename().string());
 }
 
 void RunStore::keep_sound(const Tables& tables, std::size_t targets) {
@@ -189,31 +195,29 @@ void RunStore::keep_sound(const Tables& tables, std::size_t targets) {
     ++number;
     const std::string fault = fault_of(run, tables, targets);
     if (!fault.empty() && ++left_out <= most_told)
-      notes_.push_back(file_.string() + ": run " + std::to_string(number) +
+      notes_.push_back(file().string() + ": run " + std::to_string(number) +
                        " in it is left out: " + fault);
     return !fault.empty();
   });
   if (left_out > most_told)
-    notes_.push_back(file_.string() + ": " + count_text(left_out - most_told, "run") +
+    notes_.push_back(file().string() + ": " + count_text(left_out - most_told, "run") +
                      " more left out");
 }
 
 /// The first is its result; none where they do not fill the record.
-std::optional<std::vector<RunStore::Part>> RunStore::parts_of(const StoredRun& run) const {
+std::vector<RunStore::Part> RunStore::parts_of(const StoredRun& run) const {
   std::vector<Part> parts;
   const std::uint64_t end = run.content + run.length;
-  for (std::uint64_t place = run.content; place < end;) {
+  for (std::uint64_t place = run.content; place < end; place += parts.back().length) {
     PartHead head;
     if (end - place < sizeof head) return {};
-    get_at(place, reinterpret_cast<char*>(&head), sizeof head);
+    file_.read(place, reinterpret_cast<char*>(&head), sizeof head);
     place += sizeof head;
     if (head.length > end - place) return {};
     const std::string_view file(head.file, sizeof head.file);
     parts.push_back(
         {std::string(file.substr(0, file.find_last_not_of('\0') + 1)), place, head.length});
-    place += head.length;
   }
-  if (parts.empty()) return {};
   return parts;
 }
 
@@ -221,19 +225,19 @@ std::optional<std::vector<RunStore::Part>> RunStore::parts_of(const StoredRun& r
 std::string RunStore::fault_of(const StoredRun& run, const Tables& tables,
                                std::size_t targets) const {
   const auto parts = parts_of(run);
-  if (!parts) return "its record ends too early";
-  const Part& result = parts->front();
-  if (result.length > most_result_bytes) return "its result is too long";
-  if (!result.file.empty() || !is_result(text_at(result.place, result.length), targets))
+  if (parts.empty()) return "its record ends too early";
+  const auto& [name, place, length] = parts.front();
+  if (length > most_result_bytes) return "its result is too long";
+  if (!name.empty() || !is_result(file_.text(place, length), targets))
     return "it holds no result of a run of this scenario";
-  std::set<std::string> seen;
-  for (std::size_t i = 1; i < parts->size(); ++i) {
-    const Part& part = (*parts)[i];
-    const auto table = tables.find(part.file);
+  std::set<std::string> seen{name};
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const std::string& file = parts[i].file;
+    const auto table = tables.find(file);
     if (table == tables.end())
-      return "it has rows for \"" + part.file + "\", which is no file of this scenario's runs";
-    if (!seen.insert(part.file).second) return "it has rows for " + part.file + " twice";
-    if (!has_rows(part, table->second)) return "its rows for " + part.file + " are none of a run";
+      return "it has rows for \"" + file + "\", which is no file of this scenario's runs";
+    if (!seen.insert(file).second) return "it has rows for " + file + " twice";
+    if (!has_rows(parts[i], table->second)) return "its rows for " + file + " are none of a run";
   }
   return {};
 }
@@ -249,31 +253,10 @@ bool RunStore::has_rows(const Part& part, const std::vector<CellType>& types) co
   };
   try {
     read(part.place, part.length, [&](std::string_view piece) { reader.read(piece, check); });
-  } catch (const DiskError&) {
-    throw;
-  } catch (const std::runtime_error&) {
+  } catch (const NoCell&) {
     return false;
   }
   return are_rows && reader.is_at_end();
-}
-
-/// Where the next record begins that ends within the file, from there on; the file's size where
-/// none does.
-std::uint64_t RunStore::next_head(std::uint64_t begin) const {
-  std::string bytes(sizeof(Head), '\0');
-  for (std::size_t piece = sizeof(Head); begin + frame <= size_; piece = piece_size) {
-    bytes.resize(std::min<std::uint64_t>(piece, size_ - begin));
-    get_at(begin, bytes.data(), bytes.size());
-    for (auto at = bytes.find(magic); at != std::string::npos; at = bytes.find(magic, at + 1)) {
-      Head head;
-      if (at + sizeof head > bytes.size()) break;
-      std::memcpy(&head, bytes.data() + at, sizeof head);
-      const std::uint64_t left = size_ - begin - at;
-      if (is_whole(head) && left >= frame && head.length <= left - frame) return begin + at;
-    }
-    begin += bytes.size() - sizeof(Head) + 1;
-  }
-  return size_;
 }
 
 void RunStore::add_header(std::string_view text) {
@@ -303,30 +286,29 @@ StoredRun RunStore::add(const RunStore& from, const StoredRun& run) {
 
 /// Sets the run's content and checksum.
 StoredRun RunStore::write(StoredRun run, const std::function<void(const Put& put)>& content) {
-  Head head{};
-  magic.copy(head.magic, sizeof head.magic);
-  head.key = run.key;
-  head.data = run.data;
-  head.length = run.length;
-  head.checksum = checksum_of(head);
   const std::lock_guard lock(mutex_);
-  std::uint64_t offset = end_;
-  std::string buffer(as_bytes(head));
+  std::uint64_t end = end_;
+  std::string waiting = head_of(run);
+  run.content = end_ + sizeof(Head);
   run.checksum = 0;
   const auto spill = [&] {
-    put_at(offset, buffer);
-    offset += buffer.size();
-    buffer.clear();
+    file_.write(end, waiting);
+    end += waiting.size();
+    waiting.clear();
   };
-  content([&](std::string_view piece) {
-    run.checksum = checksum_of(piece, run.checksum);
-    buffer += piece;
-    if (buffer.size() >= piece_size) spill();
-  });
-  buffer += as_bytes(run.checksum);
-  spill();
-  run.content = end_ + sizeof head;
-  end_ = offset;
+  try {
+    content([&](std::string_view piece) {
+      run.checksum = checksum_of(piece, run.checksum);
+      waiting += piece;
+      if (waiting.size() >= piece_size) spill();
+    });
+    waiting += as_bytes(run.checksum);
+    spill();
+  } catch (const DiskError&) {
+    [[maybe_unused]] const int ignored = ::ftruncate(file_.descriptor(), static_cast<off_t>(end_));
+    throw;
+  }
+  end_ = end;
   if (Clock::now() > next_sync_) sync_file();
   return run;
 }
@@ -334,7 +316,7 @@ StoredRun RunStore::write(StoredRun run, const std::function<void(const Put& put
 /// Not again soon, so that it takes a twentieth of the time at most.
 void RunStore::sync_file() {
   const auto begin = Clock::now();
-  if (::fdatasync(descriptor_) != 0) fail("written");
+  file_.sync();
   const auto end = Clock::now();
   next_sync_ = end + std::max<Clock::duration>(sync_interval, 20 * (end - begin));
 }
@@ -344,57 +326,25 @@ void RunStore::sync() {
   sync_file();
   if (!is_in_place())
     throw DiskError(
-        file_.string() +
+        file().string() +
         ": was removed or replaced while runs were made; what this call has made is lost");
 }
 
-bool RunStore::is_in_place() const {
-  struct stat own {
-  }, there{};
-  return ::fstat(descriptor_, &own) == 0 && ::lstat(file_.c_str(), &there) == 0 &&
-         there.st_ino == own.st_ino && there.st_dev == own.st_dev;
-}
-
 std::string RunStore::result(const StoredRun& run) const {
-  const Part result = parts_of(run)->front();
-  return text_at(result.place, result.length);
+  const Part result = parts_of(run).front();
+  return file_.text(result.place, result.length);
 }
 
 void RunStore::read_rows(const StoredRun& run, const Take& take) const {
-  const auto parts = *parts_of(run);
+  const auto parts = parts_of(run);
   for (std::size_t i = 1; i < parts.size(); ++i)
     read(parts[i].place, parts[i].length,
          [&](std::string_view piece) { take(parts[i].file, piece); });
 }
 
-void RunStore::put_at(std::uint64_t place, std::string_view bytes) {
-  if (move_all(::pwrite, descriptor_, bytes.data(), bytes.size(), place)) return;
-  const int error = errno;
-  [[maybe_unused]] const int ignored = ::ftruncate(descriptor_, static_cast<off_t>(end_));
-  errno = error;
-  fail("written");
-}
-
-void RunStore::get_at(std::uint64_t place, char* bytes, std::size_t count) const {
-  if (!move_all(::pread, descriptor_, bytes, count, place)) fail("read");
-}
-
 void RunStore::read(std::uint64_t place, std::uint64_t length, const Put& take) const {
-  for (std::string piece; length > 0; place += piece.size(), length -= piece.size()) {
-    piece.resize(std::min<std::uint64_t>(piece_size, length));
-    get_at(place, piece.data(), piece.size());
-    take(piece);
-  }
-}
-
-std::string RunStore::text_at(std::uint64_t place, std::uint64_t length) const {
-  std::string text(length, '\0');
-  get_at(place, text.data(), length);
-  return text;
-}
-
-void RunStore::fail(const char* what) const {
-  throw DiskError(file_.string() + ": cannot be " + what + ": " + std::strerror(errno));
+  for (std::uint64_t at = 0; at < length; at += piece_size)
+    take(file_.text(place + at, std::min<std::uint64_t>(piece_size, length - at)));
 }
 
 }  // namespace gradrace

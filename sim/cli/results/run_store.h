@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/cli/output/disk.h"
 #include "sim/cli/results/cells.h"
 #include "sim/cli/results/run_recorders.h"
 #include "sim/cli/scenario/identity.h"
@@ -49,12 +50,9 @@ class RunStore {
   /// To add to, makes the file where there is none; no other call may, as FolderLock sees to it.
   /// UsageError where it is not one of these, or one of another version; DiskError, as below, if
   /// the disk refuses.
-  RunStore(std::filesystem::path file, Use use);
-  ~RunStore();
-  RunStore(const RunStore&) = delete;
-  RunStore& operator=(const RunStore&) = delete;
+  RunStore(const std::filesystem::path& file, Use use);
 
-  const std::filesystem::path& file() const { return file_; }
+  const std::filesystem::path& file() const { return file_.path(); }
   std::uint64_t end() const { return end_; }
   /// Whether it is that header and these runs of it, one after the other, and nothing else.
   bool is_all(std::string_view header, const std::vector<StoredRun>& runs) const;
@@ -92,7 +90,7 @@ class RunStore {
   void sync();
 
   /// Whether its name is still that of the file.
-  bool is_in_place() const;
+  bool is_in_place() const { return file_.is_in_place(); }
 
   /// result_from() these is what the run found.
   std::string result(const StoredRun& run) const;
@@ -110,22 +108,18 @@ class RunStore {
     std::uint64_t place, length;
   };
 
-  void scan(Use use);
-  bool is_torn(std::uint64_t begin) const;
-  std::optional<std::vector<Part>> parts_of(const StoredRun& run) const;
+  void scan();
+  void note_end(Use use);
+  bool is_torn() const;
+  std::optional<StoredRun> next_record(std::uint64_t begin) const;
+  std::vector<Part> parts_of(const StoredRun& run) const;
   std::string fault_of(const StoredRun& run, const Tables& tables, std::size_t targets) const;
   bool has_rows(const Part& part, const std::vector<CellType>& types) const;
-  std::uint64_t next_head(std::uint64_t begin) const;
   StoredRun write(StoredRun run, const std::function<void(const Put& put)>& content);
-  void put_at(std::uint64_t place, std::string_view bytes);
-  void get_at(std::uint64_t place, char* bytes, std::size_t count) const;
   void read(std::uint64_t place, std::uint64_t length, const Put& take) const;
-  std::string text_at(std::uint64_t place, std::uint64_t length) const;
   void sync_file();
-  [[noreturn]] void fail(const char* what) const;
 
-  const std::filesystem::path file_;
-  int descriptor_ = -1;
+  File file_;
   std::uint64_t end_ = 0;   // of the last record
   std::uint64_t size_ = 0;  // of the file when it was opened
   std::string header_;

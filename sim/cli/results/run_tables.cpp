@@ -6,12 +6,12 @@ namespace gradrace {
 
 namespace {
 
-constexpr std::size_t piece_size = 1 << 16;
-
 class CsvWriter final : public TableWriter {
  public:
   CsvWriter(OutputFolder& folder, const CsvPage& page, std::size_t columns)
-      : TableWriter(columns), folder_(folder), name_(page.name), text_(page.header()) {}
+      : TableWriter(folder, std::string(page.name), columns) {
+    text_ = page.header();
+  }
 
   void begin_run(std::size_t point, std::uint32_t replica, const std::string&) override {
     of_run_ = std::to_string(point) + ',' + std::to_string(replica) + ',';
@@ -19,27 +19,18 @@ class CsvWriter final : public TableWriter {
   void add_row(CellRow row) override {
     text_ += of_run_;
     add_csv_line(text_, row);
-    if (text_.size() >= piece_size) end();
-  }
-  void end() override {
-    folder_.append(name_, text_);
-    text_.clear();
   }
 
  private:
-  OutputFolder& folder_;
-  const std::string name_;
-  std::string text_, of_run_;
+  std::string of_run_;
 };
 
 class EventWriter final : public TableWriter {
  public:
   EventWriter(OutputFolder& folder, const RunTable& table)
-      : TableWriter(table.types.size()),
-        folder_(folder),
-        name_(table.name),
-        of_(*table.events),
-        text_(of_.begin) {}
+      : TableWriter(folder, table.name, table.types.size()), of_(*table.events) {
+    text_ = of_.begin;
+  }
 
   void begin_run(std::size_t point, std::uint32_t, const std::string& label) override {
     point_ = point, label_ = label, has_process_ = false;
@@ -52,17 +43,12 @@ class EventWriter final : public TableWriter {
     has_process_ = has_events_ = true;
     text_ += of_.separator;
     of_.add_event(text_, point_, row);
-    if (text_.size() < piece_size) return;
-    folder_.append(name_, text_);
-    text_.clear();
   }
-  void end() override { folder_.append(name_, text_.append(of_.end)); }
+  void add_end() override { text_ += of_.end; }
 
  private:
-  OutputFolder& folder_;
-  const std::string name_;
   const EventFile& of_;
-  std::string text_, label_;
+  std::string label_;
   std::size_t point_ = 0;
   bool has_process_ = false, has_events_ = false;
 };

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/cli/output/output_folder.h"
@@ -34,24 +35,42 @@ struct RunTable {
 /// Those in which each run of the scenario may have rows, but for runs.csv.
 std::vector<RunTable> run_tables(const Scenario& scenario);
 
-/// Writes a table, run after run.
+/// Writes a table into a file, run after run.
 class TableWriter {
  public:
-  explicit TableWriter(std::size_t columns) : reader_(columns) {}
+  TableWriter(OutputFolder& folder, std::string file, std::size_t columns)
+      : folder_(folder), file_(std::move(file)), reader_(columns) {}
   virtual ~TableWriter() = default;
 
   /// What follows is of that run.
   virtual void begin_run(std::size_t point, std::uint32_t replica, const std::string& label) = 0;
-  /// Cells of rows.  std::runtime_error if the disk refuses.
+  /// Cells of rows.  DiskError, here and below.
   void add(std::string_view cells) {
     reader_.read(cells, [this](CellRow row) { add_row(row); });
+    if (text_.size() >= piece_size) write();
   }
-  virtual void end() = 0;
+  void end() {
+    add_end();
+    write();
+  }
 
  protected:
+  /// These add to the text.
   virtual void add_row(CellRow row) = 0;
+  virtual void add_end() {}
+
+  std::string text_;  // to be written
 
  private:
+  static constexpr std::size_t piece_size = 1 << 16;
+
+  void write() {
+    folder_.append(file_, text_);
+    text_.clear();
+  }
+
+  OutputFolder& folder_;
+  const std::string file_;
   RowReader reader_;
 };
 

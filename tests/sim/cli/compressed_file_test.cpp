@@ -8,6 +8,7 @@
 #include <iterator>
 #include <string>
 
+#include "sim/cli/output/disk.h"
 #include "sim/reading/packed_file.h"
 #include "tests/support/temporary_folder.h"
 
@@ -38,9 +39,8 @@ fs::path written(const TemporaryFolder& folder, const std::string& text, Compres
       folder.path() / ("text" + std::to_string(piece) + std::string(ending_of(compression)));
   CompressedFile file(path, compression);
   for (std::size_t i = 0; i < text.size(); i += piece)
-    REQUIRE(file.append(std::string_view(text).substr(i, piece)));
-  REQUIRE(file.close());
-  REQUIRE(file.close());
+    file.append(std::string_view(text).substr(i, piece));
+  file.close();
   return path;
 }
 
@@ -90,10 +90,15 @@ TEST_CASE("compressed file: its bytes do not depend on the pieces, nor on the ti
 TEST_CASE("compressed file: a disk that refuses is told") {
   for (const auto compression : {Compression::none, Compression::gzip, Compression::zstd}) {
     CompressedFile full("/dev/full", compression);
-    const bool added = full.append(lines_of(3'000'000));
-    CHECK_FALSE((full.close() && added));
+    const auto write = [&] {
+      full.append(lines_of(3'000'000));
+      full.close();
+    };
+    CHECK_THROWS_WITH_AS(write(), "/dev/full: cannot be written: No space left on device",
+                         DiskError);
     CompressedFile nowhere("/nowhere/text", compression);
-    CHECK_FALSE(nowhere.append("text"));
+    CHECK_THROWS_WITH_AS(nowhere.append("text"),
+                         "/nowhere/text: cannot be written: No such file or directory", DiskError);
   }
 }
 

@@ -1,0 +1,202 @@
+#include "sim/cli/output/locks.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <set>
+#include <system_error>
+#include <thread>
+
+#include "sim/cli/standard_streams.h"
+#include "sim/cli/usage_error.h"
+
+namespace gradrace {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* unfinished = ".unfinished";
+constexpr const char* lock_name = "lock";  // of the whole; of a shard "lock-3-of-7"
+constexpr int tries = 100;                 // of a folder that others make and remove
+
+/// The user chose the place, unless the disk is full or fails.
+[[noreturn]] void fail_to_begin(const fs::path& folder, const fs::path& path) {
+  constexpr std::array of_the_place{EACCES, EPERM, EROFS, ENOTDIR, ENOENT, ENAMETOOLONG, ELOOP};
+  const int error = errno;
+  if (std::ranges::find(of_the_place, error) == of_the_place.end()) fail_on_disk(path, "made");
+  std::error_code ignored;
+  const fs::path place = fs::absolute(folder, ignored).lexically_normal();
+  fs::path there = place;
+  while (!fs::exists(there, ignored) && there.has_relative_path()) there = there.parent_path();
+  throw std::runtime_error(folder.string() + ": no results can be written there" +
+                           (there == place ? "" : ", in " + there.string()) + ": " +
+                           std::strerror(error) +
+                           "; use --out DIR for a folder that you may write to");
+}
+
+/// A dangling link, a file, or the name of the folder of unfinished results.
+void refuse_reserved(const fs::path& folder) {
+  std::error_code ignored;
+  if (fs::is_symlink(fs::symlink_status(folder, ignored)) && !fs::exists(folder, ignored))
+    throw UsageError(folder.string() + ": is a link that leads nowhere; use another name");
+  const fs::file_status status = fs::status(folder, ignored);
+  if (fs::exists(status) && !fs::is_directory(status))
+    throw UsageError(folder.string() + ": is a file; --out takes the name of a folder");
+  const fs::path last = folder.has_filename() ? folder.filename() : folder.parent_path().filename();
+  if (last == unfinished)
+    throw UsageError(folder.string() + ": is where unfinished results are; use another name");
+}
+
+/// Process, host, time and command.
+std::string own_word() {
+  std::array<char, 256> host{}, time{};
+  ::gethostname(host.data(), host.size() - 1);
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  std::strftime(time.data(), time.size(), "%F %T UTC", ::gmtime_r(&now, &utc));
+  std::string command = text_of_file("/proc/self/cmdline");
+  command.resize(command.find_last_not_of('\0') + 1);
+  std::ranges::replace(command, '\0', ' ');
+  return "process " + std::to_string(::getpid()) + " on " + host.data() + " since " + time.data() +
+         ": " + command;
+}
+
+void leave_word(File& lock) {
+  try {
+    lock.cut(0);
+    lock.write(0, own_word());
+  } catch (const DiskError&) {
+    // On a full disk the lock holds, and what is written next fails.
+  }
+}
+
+/// With the word of the process that has the lock, once it has left that.
+[[noreturn]] void refuse(const fs::path& folder, const fs::path& lock) {
+  constexpr std::size_t longest_word = 1000;
+  std::string word;
+  for (int i = 0; word.empty() && i < tries; ++i) {
+    if (i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    word = text_of_file(lock).substr(0, longest_word);
+  }
+  throw UsageError(folder.string() + ": another call of gradrace writes there (" +
+                   (word.empty() ? "which does not tell its number" : word) +
+                   "); wait for its end, or use --out DIR for another folder");
+}
+
+void wait_for(const File& folder) {
+  const auto is_held_by_another = [&] {
+    return folder.lock(LOCK_EX) == File::Lock::held_by_another;
+  };
+  if (!is_held_by_another()) return;
+  tell_note(folder.path().string() + ": waits for another call that publishes or draws there");
+  while (is_held_by_another())
+    if (::usleep(20'000) != 0) throw WaitEnded();
+}
+
+}  // namespace
+
+FolderLock::FolderLock(const fs::path& folder, const std::string& shard)
+    : folder_(folder),
+      aside_(folder / unfinished),
+      file_(aside_ / (lock_name + (shard.empty() ? "" : "-" + shard))) {
+  refuse_reserved(folder);
+  for (int i = 0; !try_to_lock(); ++i) {
+    errno = ENOENT;
+    if (i == tries) fail_to_begin(folder_, file_);
+  }
+  try {
+    refuse_parts();
+    open_folders();
+  } catch (...) {
+    release();
+    throw;
+  }
+}
+
+FolderLock::~FolderLock() {
+  const bool is_mine = open_folder_->is_in_place(), is_aside_mine = open_aside_->is_in_place();
+  release();
+  std::error_code ignored;
+  if (is_aside_mine) fs::remove(aside_, ignored);
+  if (made_ && is_mine) fs::remove(folder_, ignored);
+}
+
+/// False where another process removed the folder, or what was locked, in the meantime.
+bool FolderLock::try_to_lock() {
+  std::error_code error;
+  made_ |= fs::create_directories(folder_, error);
+  if (!error) fs::create_directory(aside_, error);
+  if (!error && fs::is_symlink(aside_)) error = std::make_error_code(std::errc::file_exists);
+  if (error == std::errc::no_such_file_or_directory) return false;
+  errno = error.value();
+  if (error) fail_to_begin(folder_, aside_);
+  lock_ = std::make_unique<File>(file_, O_RDWR | O_CREAT | O_NOFOLLOW);
+  if (!lock_->is_open() && errno == ENOENT) return false;
+  if (!lock_->is_open()) fail_to_begin(folder_, file_);
+  const File::Lock locked = lock_->lock(LOCK_EX);
+  if (locked == File::Lock::held_by_another) refuse(folder_, file_);
+  if (locked == File::Lock::none)
+    tell_note(folder_.string() + ": this file system has no locks (" + std::strerror(errno) +
+              "); see to it that no other call writes there");
+  if (!lock_->is_in_place()) return false;
+  leave_word(*lock_);
+  return true;
+}
+
+/// The whole goes ill with each shard, and a shard with the whole.
+void FolderLock::refuse_parts() const {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(aside_, ignored)) {
+    const std::string name = entry.path().filename(), own = file_.filename();
+    const bool is_part = own == lock_name ? name.starts_with(lock_name) : name == lock_name;
+    if (!is_part || name == own) continue;
+    const File other(entry.path(), O_RDONLY | O_NOFOLLOW);
+    if (other.is_open() && other.lock(LOCK_SH) == File::Lock::held_by_another)
+      refuse(folder_, other.path());
+  }
+}
+
+void FolderLock::open_folders() {
+  constexpr int flags = O_PATH | O_DIRECTORY;
+  open_folder_ = std::make_unique<File>(folder_, flags);
+  open_aside_ = std::make_unique<File>(aside_, flags | O_NOFOLLOW);
+  check_in_place();
+}
+
+void FolderLock::release() {
+  std::error_code ignored;
+  if (lock_->is_in_place()) fs::remove(file_, ignored);
+  lock_.reset();
+}
+
+bool FolderLock::is_in_place() const {
+  constexpr bool follows = true;  // a link that the user named
+  return open_folder_->is_in_place(follows) && open_aside_->is_in_place();
+}
+
+void FolderLock::check_in_place() const {
+  if (!is_in_place())
+    throw DiskError(folder_.string() +
+                    ": was replaced, or .unfinished in it, while this call wrote there; nothing "
+                    "more is written");
+}
+
+FilesLock::FilesLock(const std::vector<fs::path>& folders) {
+  std::set<fs::path> places;  // each once, and in one order for all calls
+  std::error_code ignored;
+  for (const auto& folder : folders) places.insert(fs::weakly_canonical(folder, ignored));
+  for (const auto& place : places) {
+    const File& open = folders_.emplace_back(place, O_RDONLY | O_DIRECTORY);
+    if (open.is_open()) wait_for(open);
+  }
+}
+
+}  // namespace gradrace
