@@ -17,7 +17,7 @@ from report.figures import page_sizes, sections
 from report.summary import MOST_CASES, outcomes, tallies
 from report.tables import contest_table, points_table, theory_table
 from report.text import plain
-from report.why import COSTS, reasons, what_costs_time
+from report.why import reasons, what_costs
 from results.folder import KEYS
 
 TEMPLATES = templates(Path(__file__).parent)
@@ -32,8 +32,7 @@ def answer_of(case, name, found):
         "verdicts": found,
         "rivals": found[0].rivals if found else [],
         "reasons": reasons(case, found),
-        "cost": COSTS[what_costs_time(case)],
-        "is_stale": is_stale(case),
+        "costs": what_costs(case),
         "notes": edges(case),
         "replicas": case.replicas,
         "shares_random_numbers": case.shares_random_numbers,
@@ -47,13 +46,6 @@ def answer_of(case, name, found):
         ],
         "theory": theory_table(case),
     }
-
-
-def is_stale(case):
-    """Whether runs that train use stale gradients."""
-    staleness = case.folder.runs.get("mean_staleness")
-    trains = bool(case.measures) and case.measures[0].key != "rate"
-    return trains and staleness is not None and staleness.max() > 0
 
 
 def times_text(case):

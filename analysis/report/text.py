@@ -59,7 +59,7 @@ def chance(p):
 
 
 def percent(share):
-    return f"{100 * share:.0f} %" if math.isfinite(share) else "-"
+    return f"{round(100 * share)} %" if math.isfinite(share) else "-"
 
 
 def bold(label):

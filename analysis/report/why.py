@@ -46,17 +46,26 @@ def shares(facts):
     return {name: share for name, share in found.items() if share == share}
 
 
-def what_costs_time(case):
-    """What the learners of the best looking points lose most of their time to."""
-    lost = case.facts.loc[case.leaders, ["communicating", "waiting", "wasted"]].mean()
-    return "waiting" if lost.isna().all() else str(lost.idxmax())
-
-
 COSTS = {
     "communicating": "communication costs time",
     "waiting": "waiting costs time",
     "wasted": "gradients that are thrown away cost time",
 }
+
+
+def what_costs(case):
+    """What the learners of the best looking points lose most of their time to, if they lose any, and
+    whether staleness costs accuracy."""
+    lost = case.facts.loc[case.leaders, list(COSTS)].mean()
+    told = [COSTS[lost.idxmax()]] if lost.max() > LEAST_TOLD else []
+    return [*told, "staleness costs accuracy"] if is_stale(case) else told
+
+
+def is_stale(case):
+    """Whether runs that train use stale gradients."""
+    staleness = case.folder.runs.get("mean_staleness")
+    trains = bool(case.measures) and case.measures[0].key != "rate"
+    return trains and staleness is not None and staleness.max() > 0
 
 
 def doing(case, point):

@@ -22,7 +22,7 @@ from report.page import notes
 from results import ResultsError, Target, read_folder
 from results.sample import sample_of_runs
 from report.tables import points_table
-from report.why import reasons, what_costs_time
+from report.why import reasons, what_costs
 from scipy import stats
 
 SETS = 200
@@ -354,21 +354,26 @@ class Resources(Answers):
         rows = [{"point": p, "replica": r, "learner": i, "gradients": 5, "wasted": 0} | learners for p in (0, 1) for r in range(3) for i in (0, 1)]
         fabricate.write_table(self.folder / "learners.csv", header, rows)
         case = self.case()
-        return str(reasons(case, verdicts(case))[0]), what_costs_time(case)
+        return str(reasons(case, verdicts(case))[0]), what_costs(case)
 
     def test_a_link_that_all_share_is_named(self):
         """Of 100, 9 of computing and 90 on the link."""
         learners = {"busy": 9, "idle": 91, "communicating": 90, "waiting": 1, "down": 0}
-        words, cost = self.told(learners, link_utilisation=0.46, server_utilisation="")
+        words, costs = self.told(learners, link_utilisation=0.46, server_utilisation="")
         self.assertIn("learners compute 9 %, communicate 90 % and wait 1 % of the time", words)
         self.assertIn("the busiest resource is the server&#39;s link (its busier direction 46 %)", words)
-        self.assertEqual(cost, "communicating")
+        self.assertEqual(costs, ["communication costs time", "staleness costs accuracy"])
 
     def test_a_server_that_takes_long_is_named(self):
         learners = {"busy": 20, "idle": 80, "communicating": 10, "waiting": 70, "down": 0}
-        words, cost = self.told(learners, link_utilisation=0.3, server_utilisation=0.95)
+        words, costs = self.told(learners, link_utilisation=0.3, server_utilisation=0.95)
         self.assertIn("the busiest resource is the server (95 %)", words)
-        self.assertEqual(cost, "waiting")
+        self.assertEqual(costs, ["waiting costs time", "staleness costs accuracy"])
+
+    def test_nothing_costs_time_where_learners_always_compute(self):
+        words, costs = self.told({"busy": 100, "idle": 0, "communicating": 0, "waiting": 0, "down": 0}, link_utilisation="", server_utilisation="")
+        self.assertIn("learners compute 100 % of the time", words)
+        self.assertEqual(costs, ["staleness costs accuracy"])
 
     def test_what_was_not_counted_is_not_said_to_be_0(self):
         """As a folder of an older program has it."""
