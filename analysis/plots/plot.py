@@ -8,9 +8,8 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from plots import style
 from plots.whole import made_folder
-from results import OF_EDITED_FILES, NoResults, ResultsError, edited
+from results import OF_EDITED_FILES, Folder, NoResults, ResultsError, edited
 
 
 def figures_of(folder, xs):
@@ -31,6 +30,10 @@ def figures_of(folder, xs):
 def draw_folder(folder, xs=("time",), endings=("png", "svg"), size="page"):
     """Draws one output folder; returns the files written and what was left out."""
     folder = Path(folder)
+    if not any((folder / name).is_file() for name in ("fit.json", "search.json")):
+        Folder(folder)  # which refuses what is none, ahead of what takes a while
+    from plots import style
+
     with style.sized(size):
         figures, notes = figures_of(folder, xs)
         plots = made_folder(folder / "plots", ResultsError)
@@ -47,8 +50,8 @@ def read_options(words):
     parser.add_argument("folders", metavar="DIR", nargs="+", help="an output folder of gradrace")
     add = parser.add_argument
     add("--x", action="append", help="what curves are drawn against (time)")
-    add("--format", action="append", choices=style.FORMATS, help="of files (png and svg)")
-    add("--size", choices=style.SIZES, default="page", help="what figures are as wide as (page)")
+    add("--format", action="append", help="of files (png and svg)")
+    add("--size", default="page", help="what figures are as wide as (page)")
     options = parser.parse_args(words)
     options.x = list(dict.fromkeys(options.x or ["time"]))
     options.format = list(dict.fromkeys(options.format or ["png", "svg"]))

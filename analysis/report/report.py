@@ -8,12 +8,8 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from pages.maker import write
 from plots.stamp import refuse_others
 from plots.whole import made_folder
-from plots import style
-from report import search
-from report.page import TEMPLATES, Page
 from results import OF_EDITED_FILES, NoResults, ResultsError, edited, read_folder
 
 NAME = "report.html"
@@ -23,6 +19,8 @@ MANY = 3000  # points, which take some 10 s
 def save_figures(page, out):
     """Writes the page's figures as PNG, SVG and PDF, as wide as a column and as a page, into the
     folder of the page's name; returns it."""
+    from plots import style
+
     place = made_folder(out.with_name(f"{out.stem}-figures"), ResultsError)
     for section in page.drawn_sections():
         for drawn in section.drawn:
@@ -48,6 +46,10 @@ def report_search(folder, out, plot):
     """The page of a search's output folder."""
     if plot:
         raise ResultsError(f"{folder}: is of a search; gradrace plot draws its figure")
+    from pages.maker import write
+    from report import search
+    from report.page import TEMPLATES
+
     out = place_of(out or folder / NAME)
     text, said = search.render(TEMPLATES, folder)
     write(out, text)
@@ -64,6 +66,9 @@ def report(paths, out, plot, changed=()):
     points = sum(len(folder.points) for folder in folders)
     if points > MANY and sys.stderr.isatty():
         print(f"report: {points:,} points, some {points / MANY * 10:.0f} s", file=sys.stderr)
+    from pages.maker import write  # which take a while
+    from report.page import Page
+
     page = Page(folders, changed)
     out = place_of(out or (folders[0].path / NAME if len(folders) == 1 else Path(NAME)))
     refuse_others(out)
