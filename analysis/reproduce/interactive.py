@@ -161,7 +161,7 @@ def plotly_figure(figure):
 def plotly_html(figure):
     """The element that shows it, named as the figure."""
     if figure.drawn:
-        return svg(figure.drawn, figure.name, figure.title)
+        return f'<div id="{figure.name}">{svg(figure.drawn, figure.name, figure.title)}</div>'
     config = {"displaylogo": False, "responsive": True}
     return plotly_figure(figure).to_html(
         full_html=False, include_plotlyjs=False, div_id=figure.name, config=config
