@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from plots import style
-from results.folder import read_json, read_table, reading
+from results.folder import read_columns, read_json, reading
 
 SHOWN_FAMILIES = 3
 MOST_LEARNERS = 24
@@ -67,8 +67,10 @@ class Fit:
 
 def by_key(path, key, *columns):
     """Of each of a table's columns, {key: an array of its numbers}, in the order of the rows."""
-    groups = read_table(path, [key]).groupby(key, sort=False)
-    return [{name: of.to_numpy(float) for name, of in groups[column]} for column in columns]
+    table = read_columns(path, [key])
+    keys = np.array(table[key].to_pylist())  # pandas, which to_numpy takes, takes a while
+    values = [np.array(table[column].to_pylist(), float) for column in columns]
+    return [{name: of[keys == name] for name in dict.fromkeys(keys)} for of in values]
 
 
 def read_fit(folder):
@@ -77,12 +79,12 @@ def read_fit(folder):
     with reading(folder):
         facts = read_json(folder / "fit.json")
         title = f"{Path(facts['file']).name}: {facts['verdict']}"
-        families = read_table(folder / "fit.csv", ["family", "parameters", "method"])["family"]
+        families = read_columns(folder / "fit.csv", ["family"])["family"].to_pylist()
         p, x = by_key(folder / "quantiles.csv", "family", "p", "quantile")
         quantiles = {family: (p[family], x[family]) for family in families}
         columns = "time", "evened", "cancelled", "outlier"
         sample = by_key(folder / "sample.csv", "learner", *columns)
-        return Fit(title, facts, list(families), quantiles, *sample)
+        return Fit(title, facts, families, quantiles, *sample)
 
 
 def density(p, x):

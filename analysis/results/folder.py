@@ -69,19 +69,24 @@ def as_numbers(name, cells):
         raise ValueError(f"column {name}: {problem}") from problem
 
 
-def read_table(path, texts):
-    """A CSV file as a table: numbers (NaN where empty) but for the columns that are texts."""
+def read_columns(path, texts):
+    """A CSV file as pyarrow reads it; columns are of numbers but for those that are texts."""
     from pyarrow import csv, string  # which take a while
 
     with packed.opened(path) as file:
-        table = csv.read_csv(
+        return csv.read_csv(
             file,
             csv.ReadOptions(use_threads=False),  # which tells lines
             csv.ParseOptions(newlines_in_values=True),
             csv.ConvertOptions(
                 column_types=dict.fromkeys(texts, string()), null_values=["", "nan"]
             ),
-        ).to_pandas()
+        )
+
+
+def read_table(path, texts):
+    """A CSV file as a table: numbers (NaN where empty) but for the columns that are texts."""
+    table = read_columns(path, texts).to_pandas()
     for name in table.columns.difference(texts):
         if table[name].dtype.kind not in "iuf":
             table[name] = as_numbers(name, table[name])
