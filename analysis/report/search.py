@@ -50,12 +50,8 @@ def doubts(search):
             lines.append(f"With {facts['runs']} runs a setting that share is rough itself.")
     cost = f"The search took as long as {number(facts['cost'])} runs of the first protocol alone"
     saved = facts["recurrences"]
-    tail = (
-        f"; the switch saves that in {number(saved)} runs of the job."
-        if saved
-        else "; the switch never saves that."
-    )
-    return [*lines, cost + tail]
+    end = f"saves that in {number(saved)} runs of the job" if saved else "never saves that"
+    return [*lines, f"{cost}; the switch {end}."]
 
 
 def settings_table(search):

@@ -80,26 +80,16 @@ def success_text(facts, single):
 
 def findings(facts, rows, single, lacking, drops_policy):
     """A line each."""
-    passing, share, saved = (
-        facts["target"] - facts["beta"],
-        facts["switch_point"],
-        facts["recurrences"],
-    )
+    passing, share = facts["target"] - facts["beta"], facts["switch_point"]
     sum_of = f"{short(passing)} = {short(facts['target'])} - {short(facts['beta'])}"
     given = "" if facts["first_runs"] else ", the target given"
     yield f"accuracy is 1 - final test error; it passes from {sum_of}{given}"
     yield "share of the work under the first protocol; SD over runs; 95 %: interval of the mean, by Student's t\n"
-    at = (
-        f"at {percent(share)} of the work" if share < 1 else "never: no share that was tried passes"
-    )
-    yield f"switch:  {at}"
-    pays = (
-        f"the switch saves that in {short(saved, 3)} runs of the job"
-        if saved
-        else "the switch never saves that"
-    )
-    cost = short(facts["cost"])
-    yield f"cost:    the search took as long as {cost} runs of the first protocol alone; {pays}"
+    never = "never: no share that was tried passes"
+    yield f"switch:  {f'at {percent(share)} of the work' if share < 1 else never}"
+    cost, saved = short(facts["cost"]), facts["recurrences"]
+    pays = f"saves that in {short(saved, 3)} runs of the job" if saved else "never saves that"
+    yield f"cost:    the search took as long as {cost} runs of the first protocol alone; the switch {pays}"
     yield f"success: {success_text(facts, single)}"
     if lacking:
         yield f"ended:   the table has no runs of {percent(lacking)}"

@@ -29,9 +29,8 @@ def nearest(value, of_k):
 class Race:
     """AdaSync and fixed K of one variant on one task."""
 
-    def __init__(self, outputs, scenario, task, variant, least=0):
-        self.task, self.variant = task, variant
-        self.id = f"22.{task.split(',')[0].replace(' ', '-')}-{variant}"
+    def __init__(self, outputs, scenario, id, task, variant, least=0):
+        self.id = f"22.{id}-{variant}"
         losses = outputs.curves(scenario, runner, "time", "loss")
         self.adaptive = losses[variant, None, least]
         self.fixed = {k: losses[variant, k, 0] for k in KS}
@@ -87,9 +86,9 @@ class Race:
         )
 
 
-def judged(outputs, scenario, task, late, note="", least=0, log_y=False):
+def judged(outputs, scenario, id, task, late, note="", least=0, log_y=False):
     """Figures and claims of both variants on a task; late: how their ends are judged."""
-    races = [Race(outputs, scenario, task, variant, least) for variant in ("k-sync", "k-async")]
+    races = [Race(outputs, scenario, id, task, variant, least) for variant in ("k-sync", "k-async")]
     claims = (Race.early, Race.below_k0, late, Race.k_rises)
     figures = [race.figure(note, log_y) for race in races]
     return figures, [judge(race) for race in races for judge in claims]
@@ -98,20 +97,20 @@ def judged(outputs, scenario, task, late, note="", least=0, log_y=False):
 def quadratic(outputs):
     scenario = "does_adasync_win_on_a_quadratic"
     task = "quadratic, m = 32, eta = 0.12 (stands in for the CNN)"
-    return judged(outputs, scenario, task, Race.late_nearest, log_y=True)
+    return judged(outputs, scenario, "quadratic", task, Race.late_nearest, log_y=True)
 
 
 def mnist(outputs):
     task = "MNIST, softmax (stands in for the CNN)"
     note = "F* is taken as 0: the loss falls by no more than a factor of 7, so K stays at 4."
-    return judged(outputs, "does_adasync_win_on_mnist", task, Race.late_best, note)
+    return judged(outputs, "does_adasync_win_on_mnist", "MNIST", task, Race.late_best, note)
 
 
 def grey_cifar10(outputs):
     scenario = "does_adasync_win_on_grey_cifar10"
     task = "grey CIFAR-10, softmax on 2,000 rows (stands in for the CNN)"
     note = f"The rule is given F* = {LEAST:g}."
-    figures, claims = judged(outputs, scenario, task, Race.late_best, note, LEAST)
+    figures, claims = judged(outputs, scenario, "grey-CIFAR-10", task, Race.late_best, note, LEAST)
     paper = outputs.curves(scenario, runner, "time", "k")["k-sync", None, 0]
     highest = max(k.max() for _, k in paper)
     claims.append(
@@ -125,4 +124,5 @@ def grey_cifar10(outputs):
 def cifar10_cnn(outputs):
     """The full form, judged as the quadratic is."""
     task = "CNN on CIFAR-10, m = 32, eta = 0.12"
-    return judged(outputs, "gpu/does_adasync_win_on_cifar10", task, Race.late_nearest)
+    scenario, id = "gpu/does_adasync_win_on_cifar10", "CNN-on-CIFAR-10"
+    return judged(outputs, scenario, id, task, Race.late_nearest)

@@ -12,6 +12,7 @@ from reproduce.replicas import late, mean_curve
 # Machines: gradients of an update with backups.
 MACHINES = {53: 50, 106: 100, 212: 200}
 LATE = 0.3  # of a run: its end
+LABELS = {"loss": "loss", "test": "test error"}  # of what is raced to
 PROTOCOLS = {"sync": "sync", "backup": "sync with backups", "async": "async"}
 
 
@@ -93,8 +94,8 @@ def crossover(races):
     yield claim("10.target").within(over, f"{over.mean:.3f}")
 
 
-def curves_figure(machines, race, label, who):
-    what, *_ = label.split()
+def curves_figure(machines, race, what, who):
+    label = LABELS[what]
     figure = figure_of(
         "fig8a_{machines}_{what}", machines=machines, what=what, label=label, who=who
     )
@@ -102,8 +103,8 @@ def curves_figure(machines, race, label, who):
     return figure
 
 
-def panels(races, label, who):
-    what, *_ = label.split()
+def panels(races, what, who):
+    label = LABELS[what]
     for panel, title, unit, values in (
         ("b", f"final {label}", label, "final"),
         ("c", "epochs to converge", "epochs (updates of sync, rounds of async)", "epochs"),

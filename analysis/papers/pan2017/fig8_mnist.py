@@ -61,8 +61,8 @@ def fig8_mnist(outputs):
     best = {machines: one.race(one.all_best()) for machines, one in swept.items()}
     common = {m: one.race(dict.fromkeys(PROTOCOLS, COMMON)) for m, one in swept.items()}
     figures = [rates_figure(machines, one) for machines, one in swept.items()]
-    figures += [curves_figure(m, race, "test error", "A small mlp") for m, race in best.items()]
-    figures += panels(best, "test error", "A small mlp")
+    figures += [curves_figure(m, race, "test", "A small mlp") for m, race in best.items()]
+    figures += panels(best, "test", "A small mlp")
     told = {machines: told_rates(one.all_best()) for machines, one in swept.items()}
     at_best = {m: f"each at the rate of its lowest end ({words})" for m, words in told.items()}
     at_common = dict.fromkeys(MACHINES, f"one rate, {COMMON:g} of each gradient")

@@ -13,17 +13,17 @@ HIDING_DELAY = 4  # of which an average takes no time; named before any run
 
 
 def mnist(outputs):
-    task = "MNIST, a perceptron of 32, 8 learners, tau = 4, xi = 0.25"
-    return judged(outputs, "which_is_most_accurate_on_mnist", "mnist", task)
+    task = "a perceptron of 32, 8 learners, tau = 4, xi = 0.25"
+    return judged(outputs, "which_is_most_accurate_on_mnist", "mnist", "MNIST", task)
 
 
 def resnet(outputs):
     """The full form, judged as MNIST is."""
-    task = "CIFAR-10, ResNet-20, 32 learners, tau = 4, xi = 0.25"
-    return judged(outputs, "gpu/which_is_most_accurate_on_cifar10", "resnet", task)
+    task = "ResNet-20, 32 learners, tau = 4, xi = 0.25"
+    return judged(outputs, "gpu/which_is_most_accurate_on_cifar10", "resnet", "CIFAR-10", task)
 
 
-def judged(outputs, scenario, id, task):
+def judged(outputs, scenario, id, data, task):
     errors = outputs.samples(scenario, protocol_of, "final_test_error")
     ends = outputs.samples(scenario, protocol_of, "sim_time")
     updates = outputs.samples(scenario, protocol_of, "updates")
@@ -32,10 +32,10 @@ def judged(outputs, scenario, id, task):
         for axis in ("epoch", "time")
     }
     order = list(errors)  # sync, Local, DaSGD by delay
-    model, *_ = task.split(",")
+    task = f"{data}, {task}"
     figures = [
-        figure_of("{id}_epochs", id=id, model=model, task=task, average=AVERAGE),
-        figure_of("{id}_time", id=id, model=model, task=task, average=AVERAGE),
+        figure_of("{id}_epochs", id=id, model=data, task=task, average=AVERAGE),
+        figure_of("{id}_time", id=id, model=data, task=task, average=AVERAGE),
     ]
     for figure, curves in zip(figures, over.values()):
         figure.series = [

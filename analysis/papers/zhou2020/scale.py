@@ -7,7 +7,12 @@ from papers.zhou2020.words import claim, figure_of
 from reproduce.claims import Sample
 from reproduce.figures import THEORY, Series, sampled
 
-NETS = {92.9: ("NiN", 3.47), 1692.0: ("VGG-16", 63.2), 92.0: ("AlexNet v2", 23.0)}  # T_c, one link
+# T_c: name in ids, name, one link
+NETS = {
+    92.9: ("nin", "NiN", 3.47),
+    1692.0: ("vgg-16", "VGG-16", 63.2),
+    92.0: ("alexnet", "AlexNet v2", 23.0),
+}
 
 
 def average_time(network, workers, link):
@@ -37,7 +42,7 @@ def scale_up(outputs, scenario, network, words):
         (step_of(row), protocol_of(row), row["cluster.learners"]): speedup_of(row)
         for row in outputs.runs(scenario)
     }
-    for step, (net, link) in NETS.items():
+    for step, (id, net, link) in NETS.items():
         found = {(one, n): up for (at, one, n), up in speedups.items() if at == step}
         average = {n: average_time(network, n, link) for _, n in found}
         wanted = {
@@ -45,8 +50,8 @@ def scale_up(outputs, scenario, network, words):
         }
         needed = math.ceil(average[256] / step - 1e-9)
         if net != "VGG-16":  # as NiN: the same T_s / T_c
-            figures.append(scale_figure(network, words, net, wanted, found, needed))
-        claims += judged(network, net, step, wanted, found, needed)
+            figures.append(scale_figure(network, words, id, net, wanted, found, needed))
+        claims += judged(f"{id}-{network}", step, wanted, found, needed)
     return figures, claims
 
 
@@ -56,8 +61,7 @@ def speedup_of(row):
     return row["cluster.learners"] * protocol.tau * step / measured_round(protocol, row, step)
 
 
-def scale_figure(network, words, net, wanted, found, needed):
-    id = net.split()[0].lower()
+def scale_figure(network, words, id, net, wanted, found, needed):
     figure = figure_of(
         "scale_{id}_{network}", id=id, network=network, net=net, words=words, needed=needed
     )
@@ -71,8 +75,7 @@ def scale_figure(network, words, net, wanted, found, needed):
     return figure
 
 
-def judged(network, net, step, wanted, found, needed):
-    id = f"{net.split()[0].lower()}-{network}"
+def judged(id, step, wanted, found, needed):
     workers = max(n for _, n in found)
     efficiency = {one: found[one, n] / n for one, n in found if n == workers}
     sync = next(one for one in efficiency if one.kind == "all-reduce")
