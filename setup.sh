@@ -4,7 +4,7 @@
 set -euo pipefail
 
 readonly CMAKE_WANTED=3.25
-readonly SOURCES=(sim distributions protocols models analysis CMakeLists.txt CMakePresets.json)
+readonly SOURCES=(sim distributions protocols compression models analysis CMakeLists.txt CMakePresets.json)
 
 usage() {
   cat <<'USAGE'

@@ -29,6 +29,10 @@ ValueLayout ModelSpec::value_layout() const {
   return layout_of_value(*make_float32());
 }
 
+std::vector<std::uint32_t> ModelSpec::tensors() const {
+  return precision() == "float64" ? make_float64()->tensors() : make_float32()->tensors();
+}
+
 std::unique_ptr<Device> ModelSpec::make_device(const DeviceOptions& options) const {
   if (options.device == "cuda" && !no_cuda_device().empty())
     throw std::runtime_error("cuda: " + no_cuda_device() + "; use --device cpu");

@@ -44,6 +44,11 @@ class Model {
   /// Which of them are statistics, and how an update merges them.
   virtual Statistics statistics() const { return {}; }
 
+  /// Lengths of the tensors of what is learnt, in its order.
+  virtual std::vector<std::uint32_t> tensors() const {
+    return {static_cast<std::uint32_t>(parameters() - statistics().count)};
+  }
+
   /// w [d]: the initial model of a run.
   virtual void initialise(std::uint64_t seed, std::uint32_t replica, std::span<Real> w) = 0;
 
@@ -147,8 +152,9 @@ class ModelSpec {
   /// float32, float64 or only_gpu_precision.
   virtual const std::string& precision() const = 0;
 
-  /// Reads the data, and makes the model.
+  /// Reads the data, and makes the model, for both.
   ValueLayout value_layout() const;
+  std::vector<std::uint32_t> tensors() const;
 
   /// A device of one's own, one for each thread.  Reads the data.  std::runtime_error where the
   /// device is not to be had.

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "sim/random.h"
 
@@ -19,10 +22,17 @@ class Compressor {
   /// row: what is to be sent; becomes what the receiver reads.  `words`: of this message alone.
   virtual void pass(std::span<float> row, Stream words) const = 0;
   virtual void pass(std::span<double> row, Stream words) const = 0;
+
+  /// Whether it goes tensor by tensor; a row is one, unless it is of_tensors().
+  virtual bool by_tensor() const = 0;
+  /// The same, of rows of tensors of those lengths.
+  virtual std::shared_ptr<const Compressor> of_tensors(
+      std::vector<std::uint32_t> lengths) const = 0;
 };
 
 /// That of a kind, which has `double bytes(double numbers) const` and
-/// `template <class Real> void pass(std::span<Real> row, Stream& words) const`.
+/// `template <class Real> void pass(std::span<Real> row, Stream& words) const`, and `Parts parts`
+/// (compression/parts.h) where it goes by buckets or tensors.
 template <class Kind>
 class CompressorOf final : public Compressor {
  public:
@@ -32,7 +42,19 @@ class CompressorOf final : public Compressor {
   void pass(std::span<float> row, Stream words) const override { kind_.pass(row, words); }
   void pass(std::span<double> row, Stream words) const override { kind_.pass(row, words); }
 
+  bool by_tensor() const override {
+    if constexpr (has_parts) return !kind_.parts.bucket;
+    return false;
+  }
+  std::shared_ptr<const Compressor> of_tensors(std::vector<std::uint32_t> lengths) const override {
+    Kind kind = kind_;
+    if constexpr (has_parts) kind.parts.tensors = std::move(lengths);
+    return std::make_shared<const CompressorOf>(std::move(kind));
+  }
+
  private:
+  static constexpr bool has_parts = requires(Kind kind) { kind.parts; };
+
   Kind kind_;
 };
 

@@ -28,17 +28,21 @@ struct FourBlocks {
     for (std::uint32_t word = 0; word < 4; ++word)
       _mm256_store_si256(reinterpret_cast<__m256i*>(&words[word][at]), all[word]);
   }
+  /// The lower halves, block after block, each from d to a.
+  void store(std::uint32_t* words) const {
+    const __m256i dc = _mm256_blend_epi32(d, _mm256_slli_epi64(c, 32), 0xaa);
+    const __m256i ba = _mm256_blend_epi32(b, _mm256_slli_epi64(a, 32), 0xaa);
+    const __m256i even = _mm256_unpacklo_epi64(dc, ba), odd = _mm256_unpackhi_epi64(dc, ba);
+    const auto at = reinterpret_cast<__m256i*>(words);
+    _mm256_storeu_si256(at, _mm256_permute2x128_si256(even, odd, 0x20));
+    _mm256_storeu_si256(at + 1, _mm256_permute2x128_si256(even, odd, 0x31));
+  }
 };
 
-}  // namespace
+__m256i all_of(std::uint32_t word) { return _mm256_set1_epi64x(word); }
 
-void compute_blocks_by_avx2(const Philox::ctr_type& first, const Philox::key_type& key,
-                            PhiloxBlocks& blocks) {
-  const std::uint32_t* const counter = &first.v[0];
-  const auto all = [&](int word) { return _mm256_set1_epi64x(counter[word]); };
-  FourBlocks left{_mm256_add_epi64(all(0), _mm256_set_epi64x(3, 2, 1, 0)), all(1), all(2), all(3)};
-  FourBlocks right = left;
-  right.a = _mm256_add_epi64(left.a, _mm256_set1_epi64x(4));
+/// All rounds of both.
+void turn(FourBlocks& left, FourBlocks& right, const Philox::key_type& key) {
   std::uint32_t key_of_c = key.v[0], key_of_a = key.v[1];
   for (int round = 0; round < 10; ++round) {
     left.turn(key_of_c, key_of_a);
@@ -46,8 +50,33 @@ void compute_blocks_by_avx2(const Philox::ctr_type& first, const Philox::key_typ
     key_of_c += PHILOX_W32_0;
     key_of_a += PHILOX_W32_1;
   }
+}
+
+}  // namespace
+
+void compute_blocks_by_avx2(const Philox::ctr_type& first, const Philox::key_type& key,
+                            PhiloxBlocks& blocks) {
+  const std::uint32_t* const counter = &first.v[0];
+  FourBlocks left{_mm256_add_epi64(all_of(counter[0]), _mm256_set_epi64x(3, 2, 1, 0)),
+                  all_of(counter[1]), all_of(counter[2]), all_of(counter[3])};
+  FourBlocks right = left;
+  right.a = _mm256_add_epi64(left.a, all_of(4));
+  turn(left, right, key);
   left.store(blocks.words, 0);
   right.store(blocks.words, 4);
+}
+
+void compute_words_by_avx2(Philox::ctr_type first, const Philox::key_type& key,
+                           std::span<std::uint32_t> words) {
+  for (std::size_t at = 0; at < words.size(); at += 32, first.v[3] += 8) {
+    FourBlocks left{all_of(first.v[0]), all_of(first.v[1]), all_of(first.v[2]),
+                    _mm256_add_epi64(all_of(first.v[3]), _mm256_set_epi64x(3, 2, 1, 0))};
+    FourBlocks right = left;
+    right.d = _mm256_add_epi64(left.d, all_of(4));
+    turn(left, right, key);
+    left.store(words.data() + at);
+    right.store(words.data() + at + 16);
+  }
 }
 
 }  // namespace gradrace

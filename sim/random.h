@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "sim/check.h"
 #include "sim/host_device.h"
@@ -81,6 +82,9 @@ class Stream {
     }
     return block_[--left_];
   }
+
+  /// The next words, as many calls give them; in sim/philox_blocks.cpp.
+  void fill(std::span<result_type> words);
 
  private:
   StreamName name_;

@@ -10,7 +10,7 @@ import sys
 import unittest
 
 ROOT = pathlib.Path(sys.argv.pop()) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[1]
-FOLDERS = ("sim", "distributions", "protocols", "models", "analysis", "bench", "tests")
+FOLDERS = ("sim", "distributions", "protocols", "compression", "models", "analysis", "bench", "tests")
 # Compiled where another file is not; the same template word for word, for another number.
 ALIKE = {"models/gpu/cuda/no_cuda_device.cpp", "models/gpu/cuda/cuda_float64.cu"}
 

@@ -15,7 +15,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build/tidy"
-FOLDERS = ("analysis", "distributions", "models", "protocols", "sim")
+FOLDERS = ("analysis", "compression", "distributions", "models", "protocols", "sim")
 OPTIONS = ["CMAKE_CXX_COMPILER=clang++", "CMAKE_BUILD_TYPE=Release", "CMAKE_EXPORT_COMPILE_COMMANDS=ON", "CMAKE_DISABLE_PRECOMPILE_HEADERS=ON"]
 OPTIONS += ["GRADRACE_UNITY=OFF", "GRADRACE_CUDA=OFF"]
 

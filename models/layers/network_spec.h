@@ -57,6 +57,17 @@ class NetworkSpec {
   std::size_t parameters() const { return learnt_ + statistics_.count; }
   const Statistics& statistics() const { return statistics_; }
 
+  /// Lengths of W, b and what else each layer has learnt, in their order.
+  std::vector<std::uint32_t> tensors() const {
+    std::vector<std::uint32_t> lengths;
+    for (const LayerSpec& layer : layers_) {
+      if (layer.kernel.weights() > 0) lengths.push_back(layer.kernel.weights());
+      const std::size_t others = (layer.learnt - layer.kernel.weights()) / layer.kernel.outputs;
+      lengths.insert(lengths.end(), others, layer.kernel.outputs);
+    }
+    return lengths;
+  }
+
  private:
   std::vector<LayerSpec> layers_;
   ImageShape output_;

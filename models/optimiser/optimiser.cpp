@@ -2,31 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
-#include <numeric>
 #include <utility>
 
 #include "sim/check.h"
+#include "sim/lane_sum.h"
 
 namespace gradrace {
 
 namespace {
-
-/// In double, and in partial sums that do not wait for each other.
-template <class Term>
-double sum_of_squares(std::size_t terms, Term term) {
-  constexpr std::size_t lanes = 8;
-  double sums[lanes] = {};
-  std::size_t j = 0;
-  for (; j + lanes <= terms; j += lanes) {
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-      const double x = term(j + lane);
-      sums[lane] += x * x;
-    }
-  }
-  for (; j < terms; ++j) sums[0] += term(j) * term(j);
-  return std::accumulate(std::begin(sums), std::end(sums), 0.0);
-}
 
 template <class Kind>
 OptimiserKeys read(Fields& fields) {
@@ -71,15 +54,19 @@ void each_part(std::span<const Rule> rules, const Function& f) {
 
 template <class Real>
 double clip_factor(double clip, std::span<const Real> gradient) {
-  const double norm = std::sqrt(sum_of_squares(
-      gradient.size(), [&](std::size_t j) { return static_cast<double>(gradient[j]); }));
+  const double norm = std::sqrt(lane_sum(gradient.size(), [&](std::size_t j) {
+    const double x = gradient[j];
+    return x * x;
+  }));
   return norm > clip ? clip / norm : 1;
 }
 
 template <class Real>
 double distance_factor(double distance, std::span<const Real> base, std::span<const Real> at) {
-  const double squared = sum_of_squares(
-      base.size(), [&](std::size_t j) { return static_cast<double>(base[j] - at[j]); });
+  const double squared = lane_sum(base.size(), [&](std::size_t j) {
+    const double x = base[j] - at[j];
+    return x * x;
+  });
   return std::min(1.0, distance / squared);
 }
 

@@ -12,7 +12,7 @@ struct ExchangeTotals {
   double hidden = 0;                          // in an exchange while it computed
   double down = 0;                            // failed, and not back
   double sent = 0, received = 0;              // bytes of exchanges begun
-  std::uint64_t messages = 0, conflicts = 0;  // without a server
+  std::uint64_t messages = 0, conflicts = 0;  // sent; conflicts without a server
 };
 
 /// Times of one learner, up to the clock.

@@ -51,6 +51,7 @@ Happening Transit::on_event(std::uint32_t event, double now) {
     way.place = Place::incoming;
     const double bytes = bytes_[way.plan].up;
     totals_[event].sent += bytes;
+    ++totals_[event].messages;
     incoming_->enter(event, bytes, now);
     schedule(*incoming_, incoming);
     return {Kind::passage};

@@ -48,9 +48,14 @@ struct Key {
   std::string_view meaning;
   Range range = {};                                // of each number
   std::span<const std::string_view> allowed = {};  // words to choose from; empty: any text
+  std::string_view instead = {};  // "null", or a word: may stand in place of a number
 };
 /// The variable that has the default, and gets the value.
 using Variable = std::variant<double*, std::uint64_t*, bool*, std::string*, std::vector<double>*>;
+
+/// What those that may be absent are then.
+inline constexpr std::uint64_t no_integer = std::numeric_limits<std::uint64_t>::max();
+inline constexpr double no_real = std::numeric_limits<double>::quiet_NaN();
 
 /// One of the two numbers of a pair.
 struct PairPart {
@@ -116,16 +121,29 @@ class Fields {
   /// A number that may be absent.
   void real(std::string_view key, std::optional<double>& value, Range range,
             std::string_view meaning) {
-    double number = std::numeric_limits<double>::quiet_NaN();
+    double number = no_real;
     real(key, number, Need::none, range, meaning);
     if (number == number) value = number;
   }
   void integer(std::string_view key, std::optional<std::uint64_t>& value, Range range,
                std::string_view meaning) {
-    constexpr auto absent = std::numeric_limits<std::uint64_t>::max();
-    std::uint64_t number = absent;
+    std::uint64_t number = no_integer;
     integer(key, number, Need::none, range, meaning);
-    if (number != absent) value = number;
+    if (number != no_integer) value = number;
+  }
+  /// A number, by default the one that is there, in place of which "null" or a word may stand for
+  /// none.
+  void real(std::string_view key, std::optional<double>& value, std::string_view instead,
+            Range range, std::string_view meaning) {
+    double number = *value;
+    visit({key, Need::defaulted, meaning, range, {}, instead}, &number);
+    value = number == number ? std::optional(number) : std::nullopt;
+  }
+  void integer(std::string_view key, std::optional<std::uint64_t>& value, std::string_view instead,
+               Range range, std::string_view meaning) {
+    std::uint64_t number = *value;
+    visit({key, Need::defaulted, meaning, range, {}, instead}, &number);
+    value = number != no_integer ? std::optional(number) : std::nullopt;
   }
   void integer(std::string_view key, std::uint32_t& value, Need need, Range range,
                std::string_view meaning) {

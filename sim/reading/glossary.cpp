@@ -38,6 +38,10 @@ constexpr Synonym terms[] = {
     {"Bernoulli", "two-point", "a distribution"},
     {"trace", "empirical", "a distribution: measured times"},
     {"SGDM", "sgd", "an optimiser"},
+    {"error feedback, EF", "memory", "what messages leave out is added to the next gradient"},
+    {"gradient quantisation, quantization, sparsification", "compression",
+     "gradients are sent in fewer bytes"},
+    {"1-bit SGD, signSGD, EF-signSGD", "sign", "a compression"},
     {"linear regression", "least-squares", "a model"},
 };
 

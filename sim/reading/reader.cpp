@@ -44,6 +44,10 @@ std::string shown(const ordered_json& value) {
 
 std::string got(const ordered_json& value) { return ", got " + shown(value); }
 
+std::string or_that(std::string_view instead) {
+  return instead.empty() ? "" : " or " + std::string(instead);
+}
+
 /// What is right of a text that is a number; empty if it is none.
 std::string without_quotes(const ordered_json& value) {
   if (!value.is_string()) return {};
@@ -139,9 +143,9 @@ struct Reader::State {
   }
 
   std::optional<double> real(const ordered_json& value, const std::string& pointer,
-                             const Range& range) {
+                             const Range& range, std::string_view instead = {}) {
     if (!value.is_number()) {
-      note(pointer, "expected a number" + got(value), without_quotes(value));
+      note(pointer, "expected a number" + or_that(instead) + got(value), without_quotes(value));
       return {};
     }
     const auto x = value.get<double>();
@@ -156,10 +160,11 @@ struct Reader::State {
   }
 
   std::optional<std::uint64_t> integer(const ordered_json& value, const std::string& pointer,
-                                       Range range) {
+                                       Range range, std::string_view instead) {
     if (range.low < 0) range.low = 0, range.low_allowed = true;
     if (!value.is_number()) {
-      note(pointer, "expected a whole number" + got(value), without_quotes(value));
+      note(pointer, "expected a whole number" + or_that(instead) + got(value),
+           without_quotes(value));
       return {};
     }
     const auto x = value.get<double>();
@@ -289,9 +294,19 @@ struct Reader::State {
     return &slot;
   }
 
+  /// Whether what stands there is what may stand in place of a number.
+  static bool is_instead(const Key& key, const ordered_json& value) {
+    if (key.instead.empty()) return false;
+    return key.instead == "null" ? value.is_null() : value == key.instead;
+  }
+
   void read(const Key& key, double& value) {
     if (const auto* found = find(key)) {
-      if (const auto number = real(*found, pointer(key.name), key.range)) {
+      if (is_instead(key, *found)) {
+        value = no_real;
+        return write(key.name, *found);
+      }
+      if (const auto number = real(*found, pointer(key.name), key.range, key.instead)) {
         note_default(key, *number == value);
         value = *number;
         write(key.name, *found);
@@ -305,10 +320,14 @@ struct Reader::State {
     // Of optional integers, whose mark for "absent" is 2^64 - 1 (fields.h).
     constexpr double most = std::uint64_t{1} << 53;
     if (const auto* found = find(key)) {
+      if (is_instead(key, *found)) {
+        value = no_integer;
+        return write(key.name, *found);
+      }
       Range range = key.range;
       if (key.need == Need::none && found->is_number() && found->get<double>() > most)
         range.high = std::min(range.high, most);
-      if (const auto number = integer(*found, pointer(key.name), range)) {
+      if (const auto number = integer(*found, pointer(key.name), range, key.instead)) {
         note_default(key, *number == value);
         value = *number;
         write(key.name, *number);

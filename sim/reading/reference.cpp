@@ -30,6 +30,7 @@ std::string remarks(const FieldPage& field) {
     parts.push_back("list of {" + joined(field.fields, ", ", &FieldPage::key) + "}");
   if (const auto range = range_text(field.range, field.range.high_name); !range.empty())
     parts.push_back(range);
+  if (!field.instead.empty()) parts.push_back("or " + field.instead);
   if (!field.default_value.empty() && field.default_value != R"("")") {
     const auto value = ordered_json::parse(field.default_value);
     parts.push_back("default " + (value.is_string() ? value.get<std::string>() : value.dump()));
@@ -91,6 +92,11 @@ ordered_json type_schema(const FieldPage& field) {
 
 ordered_json field_schema(const FieldPage& field) {
   auto schema = type_schema(field);
+  if (!field.instead.empty()) {
+    const ordered_json word =
+        field.instead == "null" ? ordered_json() : ordered_json(field.instead);
+    schema = {{"anyOf", ordered_json::array({schema, {{"const", word}}})}};
+  }
   std::string description = field.meaning;
   if (!field.range.high_name.empty())
     description += std::string(description.empty() ? "" : "; ") +
@@ -158,6 +164,7 @@ void Reference::visit(const Key& key, Variable variable) {
   auto& page = add(key.name, type, key.need, key.meaning);
   page.range = key.range;
   page.allowed.assign(key.allowed.begin(), key.allowed.end());
+  page.instead = key.instead;
   if (key.need == Need::defaulted)
     page.default_value = std::visit([](auto* value) { return json_text(*value); }, variable);
 }

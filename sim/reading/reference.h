@@ -20,6 +20,7 @@ struct FieldPage {
   std::string meaning = {};
   std::vector<std::string> allowed = {};  // of a choice; of pairs, what the two are
   std::vector<Range> ranges = {};         // of pairs
+  std::string instead = {};               // of a number: of Key
   std::string catalog = {};               // of a kind and of kinds: "distributions"
   std::vector<FieldPage> fields = {};     // of an object, and of a list's items
 };

@@ -4,6 +4,7 @@
 #include <Random123/MicroURNG.hpp>
 #include <set>
 
+#include "sim/philox_blocks.h"
 #include "sim/streams_of_draws.h"
 
 namespace gradrace::random_test {
@@ -69,6 +70,31 @@ TEST_CASE("random: a stream gives the words of Random123's own engine in their o
   r123::MicroURNG<Philox> theirs(philox_counter(name, 0), philox_key(name));
   Stream ours = stream(name);
   for (int word = 0; word < 1000; ++word) REQUIRE(ours() == theirs());
+}
+
+TEST_CASE("random: words that fill a list are those of single calls") {
+  for (const std::size_t before : {0u, 1u, 4u, 7u})
+    for (const std::size_t count : {0u, 1u, 3u, 31u, 32u, 33u, 100u, 1024u}) {
+      Stream one = stream({3, 1, Purpose::compression, 2, 9}), all = one;
+      for (std::size_t i = 0; i < before; ++i) one(), all();
+      std::vector<std::uint32_t> words(count);
+      all.fill(words);
+      for (const std::uint32_t word : words) REQUIRE(word == one());
+      CHECK(all() == one());
+    }
+}
+
+TEST_CASE("random: words of blocks are the same on every instruction set") {
+  const StreamName name{1ull << 40, 3, Purpose::compression, ~0u, 9};
+  for (const InstructionSet set : runnable_instruction_sets()) {
+    CAPTURE(name_of(set));
+    for (const std::uint32_t first : {0u, ~0u - 11}) {
+      std::vector<std::uint32_t> words(96);
+      philox_words_for(set)(philox_counter(name, first), philox_key(name), words);
+      for (std::uint32_t i = 0; i < words.size(); ++i)
+        REQUIRE(words[i] == philox_block(name, first + i / 4)[3 - i % 4]);
+    }
+  }
 }
 
 }  // namespace gradrace::random_test

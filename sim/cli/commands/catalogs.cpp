@@ -3,6 +3,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "compression/catalog.h"
 #include "distributions/catalog.h"
 #include "models/model.h"
 #include "models/optimiser/optimiser.h"
@@ -34,17 +35,12 @@ std::vector<CatalogPages> catalog_pages() {
   DataShelf shelf({}, {});
   const WorkBudget budget{};
   const Setting setting{std::numeric_limits<std::uint32_t>::max(), nullptr, budget};
-  return {pages_of(protocol_catalog(), setting),
-          pages_of(distribution_catalog()),
-          pages_of(persistence_catalog()),
-          pages_of(topology_catalog()),
-          pages_of(model_catalog(), shelf),
-          pages_of(dataset_catalog(), shelf),
-          pages_of(partition_catalog()),
-          pages_of(optimiser_catalog()),
-          pages_of(switch_policy_catalog()),
-          pages_of(straggler_policy_catalog()),
-          pages_of(learning_rate_catalog(), budget)};
+  return {pages_of(protocol_catalog(), setting), pages_of(distribution_catalog()),
+          pages_of(persistence_catalog()),       pages_of(topology_catalog()),
+          pages_of(model_catalog(), shelf),      pages_of(dataset_catalog(), shelf),
+          pages_of(partition_catalog()),         pages_of(optimiser_catalog()),
+          pages_of(compression_catalog()),       pages_of(switch_policy_catalog()),
+          pages_of(straggler_policy_catalog()),  pages_of(learning_rate_catalog(), budget)};
 }
 
 std::vector<FieldPage> scenario_fields() {

@@ -166,8 +166,9 @@ costs.csv: a row is one search with as many runs or fewer, of a new or of a recu
 )";
 
 void print_columns() {
-  print_file(runs_csv({"<swept path>"}, {target_of("loss", "<x>"), target_of("test_error", "<x>")})
-                 .page());
+  print_file(
+      runs_csv({"<swept path>"}, {target_of("loss", "<x>"), target_of("test_error", "<x>")}, true)
+          .page());
   print_file(curve_csv(true).page());
   print_file(staleness_csv.page());
   print_file(learners_csv.page());

@@ -65,6 +65,29 @@ void add_exchange_columns(std::vector<CsvColumn<Values>>& columns, Total total) 
       &ExchangeTotals::conflicts, &CountedExchanges::conflicts);
 }
 
+void add_compression_columns(std::vector<CsvColumn<RunRow>>& columns) {
+  const auto add = [&](const char* name, const char* unit, Meaning meaning, Role role, auto of) {
+    columns.emplace_back(
+        name, unit, meaning,
+        [of](auto& run) -> std::optional<double> {
+          if (!run.counted.bytes || !run.at.with_compression() || !run.result.exchanged) return {};
+          return of(run, *run.result.exchanged);
+        },
+        role);
+  };
+  add("bits_per_coordinate", "bits",
+      {"of a number of a gradient that is pushed, scales and places included",
+       "8 bytes_pushed / (gradients pushed * model_bytes / 4)"},
+      Role::result, [](auto& run, const ExchangeTotals& all) {
+        const double numbers = run.at.cluster.transit.network->model_bytes / sizeof(float);
+        return 8 * all.sent / (static_cast<double>(all.messages) * numbers);
+      });
+  add("bytes_pushed", "bytes", "of gradients, as they were compressed", Role::count,
+      [](auto&, const ExchangeTotals& all) { return all.sent; });
+  add("bytes_pulled", "bytes", "of models", Role::count,
+      [](auto&, const ExchangeTotals& all) { return all.received; });
+}
+
 /// Whether a run has it that failed.
 bool is_of_all_runs(const Column& column) {
   return column.role == Role::run || column.role == Role::setting || column.role == Role::theory;
@@ -177,8 +200,8 @@ std::vector<std::string> swept_names(std::vector<std::string> paths) {
   return paths;
 }
 
-CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
-                         const std::vector<Target>& targets) {
+CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept, const std::vector<Target>& targets,
+                         bool compressed) {
   using R = RunRow;
   std::vector<CsvColumn<R>> columns{
       {"point", point_meaning},
@@ -279,6 +302,7 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
   add_utilisation("server_utilisation",
                   "of sim_time in which the server itself (cluster.server) was busy",
                   &Utilisation::server);
+  if (compressed) add_compression_columns(columns);
   for (auto& column : columns) {
     if (!is_of_all_runs(column)) leave_out_where_failed(column);
   }

@@ -69,8 +69,10 @@ constexpr std::string_view point_meaning = "its number, from 0; the first swept 
                                "K in force, of an update; without a server P where an update is a "
                                "step of every learner, 1 where it is a step of one";
 
-/// swept: the paths of the sweep; targets: targets_of() the first point.
-CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept, const std::vector<Target>& targets);
+/// swept: the paths of the sweep; targets: targets_of() the first point; compressed: whether a
+/// point has compression.
+CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept, const std::vector<Target>& targets,
+                         bool compressed);
 /// by_learner: with the rows of each learner's value.
 const CsvFile<CurveRow>& curve_csv(bool by_learner);
 extern const CsvFile<StalenessRow> staleness_csv;

@@ -29,6 +29,9 @@ std::vector<Plan> Point::plans() const {
   if (with_model()) plan.learning_rate = learning_rate;
   if (model) plan.recipe.minibatch = model->minibatch();
   if (plan.learning_rate) plan.rule.distance = plan.learning_rate->distance();
+  const Compressor* const compressor = plan.message.compressor.get();
+  if (model && compressor && compressor->by_tensor())
+    plan.message.compressor = compressor->of_tensors(model->tensors());
   std::vector<Plan> result{plan};
   for (const auto& change : make_protocol()->changes()) {
     result.push_back(plan);
@@ -130,7 +133,7 @@ std::string Point::why_not_known(const Theory& theory) const {
 }
 
 std::optional<Descent> Point::descent(const Theory& theory) const {
-  if (!with_model() || !model->quadratic()) return {};
+  if (!with_model() || !model->quadratic() || with_compression()) return {};
   const auto protocol = make_protocol();
   const bool server = protocol.has_server();
   Descent descent;

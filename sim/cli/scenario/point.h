@@ -55,6 +55,7 @@ struct Point {
   std::string device_text;
 
   bool with_model() const { return model && !timing_only; }
+  bool with_compression() const { return first_plan.message.compressor != nullptr; }
   /// Whether learners are told apart.
   bool knows_learners() const { return sampler == Sampler::events; }
 
@@ -74,7 +75,8 @@ struct Point {
   /// Why that lacks one of them, if it does.
   std::string why_not_known(const Theory& theory) const;
 
-  /// What theory needs to know of SGD on a quadratic; none where another model is trained, or none.
+  /// What theory needs to know of SGD on a quadratic; none where another model is trained, or none,
+  /// or compression makes others of its gradients.
   /// theory: of it.
   std::optional<Descent> descent(const Theory& theory) const;
 

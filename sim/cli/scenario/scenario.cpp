@@ -10,6 +10,7 @@
 #include "models/gpu/cuda/cuda_device.h"
 #include "models/optimiser/optimiser.h"
 #include "protocols/catalog.h"
+#include "sim/cli/scenario/compression.h"
 #include "sim/cli/scenario/sampler.h"
 #include "sim/cli/scenario/world.h"
 #include "sim/engine/evaluations.h"
@@ -329,12 +330,14 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
                     "a model beside it, which timing_only leaves untrained");
   }
   visit_optimiser(fields, point);
+  visit_compression(fields, point);
   const bool record_read = visit_record(fields, point, model_read);
   visit_stop(fields, point, model_read, record_read);
   const WorkBudget budget{point.stop.epochs, point.stop.gradients,
                           !model_read || (point.model && point.model->has_dataset())};
   visit_protocol(fields, point, budget, model_read);
   check_precision(fields, point);
+  check_compression(fields, point);
   check_world(fields, point);
   check_sampler(fields, point);
   check_minibatches(fields, point);

@@ -15,8 +15,8 @@ namespace gradrace {
 
 const std::string_view sweep_page =
     "Dotted path -> list of values: a point for each. A number in a path selects from an array. "
-    "Paths are of cluster, model, optimiser, protocol, stop and learning_rate; for several seeds "
-    "use replicas.\n"
+    "Paths are of cluster, model, optimiser, compression, protocol, stop and learning_rate; for "
+    "several seeds use replicas.\n"
     "\n"
     "Several keys multiply, the first slowest: 3 x 2 points of\n"
     R"(  "sweep": {"protocol.k": [1, 2, 4], "learning_rate.eta": [0.01, 0.1]})"
@@ -40,8 +40,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t most_points = 1'000'000;
-constexpr std::array<std::string_view, 6> sweepable{"cluster",  "model", "optimiser",
-                                                    "protocol", "stop",  "learning_rate"};
+constexpr std::array<std::string_view, 7> sweepable{
+    "cluster", "model", "optimiser", "compression", "protocol", "stop", "learning_rate"};
 
 void make_paths_absolute(Json& value, const Locator& locator) {
   each_path(value, [&](Json& path) {

@@ -227,6 +227,8 @@ def subjects(root):
     for _, kind, schema in instances(definitions, "optimisers", {}):
         yield changed(TRAINING, optimiser=kind), "optimiser", schema
         yield changed(PEERS, optimiser=kind), "optimiser", schema
+    for _, kind, schema in instances(definitions, "compressors", {}):
+        yield changed(TRAINING, compression=kind), "compression", schema
     for _, kind, schema in instances(definitions, "policies", {}):
         path = "protocol.phases.0.end.policy"
         yield at(at(SWITCHING, "protocol.phases.0.end", {"interval": 0.5}), path, kind), path, schema

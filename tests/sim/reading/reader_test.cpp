@@ -242,6 +242,30 @@ TEST_CASE("reader: a list of pairs is checked number by number") {
   CHECK(at.empty());
 }
 
+TEST_CASE("reader: a word or null may stand for no number") {
+  const auto read = [](const std::string& text, std::optional<double>& x,
+                       std::optional<std::uint64_t>& n) {
+    const Document document = Document::parse(text, "a.json");
+    Reader reader(document);
+    reader.real("x", x, "null", positive(), "");
+    reader.integer("n", n, "all", at_least(1), "");
+    std::string told = reader.resolved().dump();
+    for (const Problem& problem : reader.finish()) told += problem.text();
+    return told;
+  };
+  std::optional<double> x = 2.5;
+  std::optional<std::uint64_t> n = 4;
+  CHECK(read("{}", x, n) == R"({"x":2.5,"n":4})");
+  CHECK((x == 2.5 && n == 4u));
+  CHECK(read(R"({"x": 3, "n": 7})", x, n) == R"({"x":3,"n":7})");
+  CHECK((x == 3.0 && n == 7u));
+  CHECK(read(R"({"x": "all", "n": null})", x, n) ==
+        "{}a.json:1:2: error: x: expected a number or null, got \"all\""
+        "a.json:1:14: error: n: expected a whole number or all, got null");
+  CHECK(read(R"({"x": null, "n": "all"})", x, n) == R"({"x":null,"n":"all"})");
+  CHECK((!x && !n));
+}
+
 TEST_CASE("reader: a key of several forms is read in the one that it has") {
   const auto form = [](const std::string& text) {
     std::string found;

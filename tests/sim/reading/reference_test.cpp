@@ -135,6 +135,19 @@ TEST_CASE("reference: the parameters of a kind fit a line") {
         "last");
 }
 
+TEST_CASE("reference: a number in whose place a word or null may stand is either") {
+  Reference reference;
+  std::optional<double> x = 2.5;
+  std::optional<std::uint64_t> n = 4;
+  reference.real("x", x, "null", positive(), "");
+  reference.integer("n", n, "all", at_least(1), "");
+  CHECK(parameters_line(reference.fields()) ==
+        "x (> 0, or null, default 2.5), n (>= 1, or all, default 4)");
+  CHECK(object_schema(reference.fields())["properties"].dump() ==
+        R"({"x":{"anyOf":[{"type":"number","exclusiveMinimum":0},{"const":null}],"default":2.5},)"
+        R"("n":{"anyOf":[{"type":"integer","minimum":1},{"const":"all"}],"default":4}})");
+}
+
 TEST_CASE("reference: a key that has several forms has a schema of any of them") {
   Reference reference;
   std::uint32_t whole = 1;

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+#include "sim/reading/fields.h"
+
+namespace gradrace {
+
+/// How many numbers of a row are sent.
+struct Kept {
+  std::optional<std::uint64_t> k;
+  double share = 1;  // without k
+
+  std::size_t of(std::size_t numbers) const {
+    const auto part =
+        static_cast<std::uint64_t>(std::llround(share * static_cast<double>(numbers)));
+    return std::clamp<std::size_t>(k.value_or(part), 1, numbers);
+  }
+
+  /// Each with its place, unless all are.
+  double bytes_with_places(double numbers) const {
+    const auto sent = static_cast<double>(of(static_cast<std::size_t>(numbers)));
+    if (sent >= numbers) return 4 * numbers;
+    return 4 * sent + std::ceil(sent * std::ceil(std::log2(numbers)) / 8);
+  }
+
+  void visit(Fields& fields) {
+    std::optional<double> wanted;
+    fields.integer("k", k, at_least(1), "numbers of a gradient that are sent");
+    fields.real("share", wanted, {.low = 0, .high = 1, .low_allowed = false},
+                "of its numbers, in place of k; one at least");
+    if (fields.good() && k.has_value() == wanted.has_value())
+      fields.complain(k ? "share" : "", "needs one of two keys", "k, share");
+    share = wanted.value_or(1);
+  }
+};
+
+}  // namespace gradrace

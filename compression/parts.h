@@ -1,0 +1,80 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/check.h"
+#include "sim/random.h"
+#include "sim/reading/fields.h"
+
+namespace gradrace {
+
+/// What a code cuts a row into, each part with a scale of its own.
+struct Parts {
+  std::optional<std::uint64_t> bucket = {};  // numbers; none: a tensor is a part
+  std::vector<std::uint32_t> tensors = {};   // lengths; empty: a row is one
+
+  double count(double numbers) const {
+    if (bucket) return std::ceil(numbers / static_cast<double>(*bucket));
+    return static_cast<double>(std::max<std::size_t>(1, tensors.size()));
+  }
+
+  /// f(part) of each, in their order.
+  template <class Real, class Function>
+  void each(std::span<Real> row, const Function& f) const {
+    if (!bucket && tensors.empty()) return f(row);
+    for (std::size_t tensor = 0; !row.empty(); ++tensor) {
+      GRADRACE_CHECK(bucket || tensor < tensors.size(), "a row has the tensors that it is made of");
+      const std::size_t length = bucket ? *bucket : tensors[tensor];
+      const std::span<Real> part = row.first(std::min(length, row.size()));
+      f(part);
+      row = row.subspan(part.size());
+    }
+  }
+
+  void visit(Fields& fields, std::string_view key) {
+    fields.integer(key, bucket, "tensor", at_least(1),
+                   "numbers that share a scale; tensor: all of a layer's W, or of its b");
+  }
+};
+
+/// By which a number is sent as it is.
+inline constexpr std::uint64_t whole_bits = 32;
+
+/// Of a number, its sign among them.
+inline Range bits_allowed() { return between(2, whole_bits); }
+inline void check_bits(Fields& fields, std::uint64_t bits) {
+  constexpr std::uint64_t most = 24;
+  if (bits > most && bits < whole_bits)
+    fields.complain("bits", "must be 2 to 24, or 32, got " + std::to_string(bits));
+}
+
+/// The keys of what is left out say nothing then.
+inline void check_whole(Fields& fields, bool whole, std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys)
+    fields.idle(key, whole, "says nothing of numbers that are sent as they are", "bits below 32");
+}
+
+/// s, of either sign.
+inline double levels_of(std::uint64_t bits) { return std::exp2(bits - 1) - 1; }
+
+/// Sends numbers as they are.
+struct Whole {
+  double bytes(double numbers) const { return 4 * numbers; }
+  template <class Real>
+  void pass(std::span<Real>, Stream&) const {}
+};
+
+/// Of numbers of so many bits each, and of a scale of 32 bits for each part.
+inline double packed_bytes(double numbers, double bits, double parts) {
+  return std::ceil(numbers * bits / 8) + 4 * parts;
+}
+
+}  // namespace gradrace

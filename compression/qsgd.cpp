@@ -1,0 +1,69 @@
+#include "compression/catalog.h"
+#include "compression/levels.h"
+#include "compression/parts.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr Page page{
+    .name = "qsgd",
+    .definition =
+        R"(Each number of a bucket v becomes one of s levels of either sign, at random and so that it
+is right in the mean:
+
+    Q(v)_i = sign(v_i) ||v|| l / s,  l = floor(x) + 1 with probability x - floor(x), else floor(x),
+    x = s |v_i| / ||v||.
+
+A message of d numbers has ceil(d bits / 8) bytes and 4 for each bucket's norm, where bits are 1 +
+ceil(log2(s + 1)): s = 2^(bits - 1) - 1 of `bits`.  The variance of a number is (||v|| / s)^2 f (1 - f)
+with f = x - floor(x), and of a bucket of b numbers min(b / s^2, sqrt(b) / s) ||v||^2 at most.  With
+bits 32 numbers are sent as they are.)",
+    .source = "Alistarh, Grubic, Li, Tomioka, Vojnovic, NIPS 2017",
+    .example = R"({"kind": "qsgd", "bits": 4})"};
+
+struct Qsgd {
+  double levels = 1;  // s
+  double bits = 2;
+  bool of_largest = false;
+  Parts parts{512};
+
+  double bytes(double numbers) const { return packed_bytes(numbers, bits, parts.count(numbers)); }
+  template <class Real>
+  void pass(std::span<Real> row, Stream& words) const {
+    parts.each(row, [&](std::span<Real> v) {
+      const std::span<const Real> read = v;
+      const Real scale = of_largest ? largest(read) : static_cast<Real>(norm(read));
+      round_to_levels(v, scale, static_cast<Real>(levels), words);
+    });
+  }
+};
+
+Message read(Fields& fields) {
+  constexpr std::string_view norms[] = {"2", "max"};
+  std::optional<std::uint64_t> bits, levels;
+  fields.integer("bits", bits, bits_allowed(), "of a number, its sign among them: 2 to 24, or 32");
+  fields.integer("levels", levels, between(1, (1 << 23) - 1), "s, in place of bits");
+  Qsgd qsgd;
+  qsgd.parts.visit(fields, "bucket");
+  std::string norm(norms[0]);
+  fields.choice("norm", norm, norms, Need::defaulted,
+                "of a bucket: the root of the sum of its v_i^2, or the largest |v_i|");
+  if (!fields.good()) return {};
+  if (bits.has_value() == levels.has_value())
+    fields.complain(bits ? "levels" : "", "needs one of two keys", "bits, levels");
+  if (bits) check_bits(fields, *bits);
+  if (!fields.good()) return {};
+  check_whole(fields, bits == whole_bits, {"bucket", "norm"});
+  if (bits == whole_bits) return message_by(Whole());
+  qsgd.levels = bits ? levels_of(*bits) : static_cast<double>(*levels);
+  qsgd.bits = 1 + std::ceil(std::log2(qsgd.levels + 1));
+  qsgd.of_largest = norm == "max";
+  return message_by(qsgd);
+}
+
+}  // namespace
+
+extern const CompressionEntry qsgd_entry{page, read};
+
+}  // namespace gradrace

@@ -1,0 +1,57 @@
+#include "compression/catalog.h"
+#include "compression/kept.h"
+#include "compression/levels.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr Page page{
+    .name = "random-k",
+    .definition =
+        R"(k of the d numbers, any k with the same probability, are sent times d / k with their places, the
+others are 0: right in the mean, with the variance (d / k - 1) v_i^2 of a number.  A message has 4 k + ceil(k
+ceil(log2 d) / 8) bytes, and 4 d where k is d.  Without `scaled` they are sent as they are, which is not the
+gradient in the mean, and may have a memory.)",
+    .source = "Stich, Cordonnier, Jaggi, NeurIPS 2018",
+    .example = R"({"kind": "random-k", "share": 0.01})"};
+
+struct RandomK {
+  Kept kept;
+  bool scaled = true;
+
+  double bytes(double numbers) const { return kept.bytes_with_places(numbers); }
+  /// Number after number, each with the share of those to come that are to be sent.
+  template <class Real>
+  void pass(std::span<Real> row, Stream& words) const {
+    std::size_t left = kept.of(row.size()), to_come = row.size();
+    if (left == to_come) return;
+    const auto factor =
+        static_cast<Real>(scaled ? static_cast<double>(to_come) / static_cast<double>(left) : 1.0);
+    with_words(row, words, [&](std::span<Real> x, const std::uint32_t* drawn) {
+      for (std::size_t j = 0; j < x.size(); ++j) {
+        const bool sent = (to_come-- * drawn[j]) >> 32 < left;
+        x[j] *= sent ? factor : Real{0};
+        left -= sent;
+      }
+    });
+  }
+};
+
+Message read(Fields& fields) {
+  RandomK random_k;
+  random_k.kept.visit(fields);
+  fields.flag("scaled", random_k.scaled, Need::defaulted, "what is sent is multiplied by d / k");
+  const auto memory = read_memory(fields);
+  if (memory && random_k.scaled && fields.good())
+    fields.complain("memory", "grows without bound where what is sent is scaled",
+                    "without it; or scaled: false beside it");
+  if (!fields.good()) return {};
+  return message_by(random_k, memory);
+}
+
+}  // namespace
+
+extern const CompressionEntry random_k_entry{page, read};
+
+}  // namespace gradrace

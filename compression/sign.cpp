@@ -1,0 +1,58 @@
+#include "compression/catalog.h"
+#include "compression/levels.h"
+#include "compression/parts.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr Page page{
+    .name = "sign",
+    .definition =
+        R"(Of each number of a tensor v of n numbers its sign is sent, and one scale:
+
+    C(v)_i = sign(v_i) ||v||_1 / n,
+
+or sign(v_i) ||v||_2 / sqrt(n).  The sign of 0 is its sign bit.  A message of d numbers has ceil(d / 8) bytes
+and 4 for each tensor.  It is not v in the mean: without `memory` a run may converge to a point that is no
+minimum, or to none.)",
+    .source =
+        "Bernstein, Wang, Azizzadenesheli, Anandkumar, ICML 2018; with memory Karimireddy, "
+        "Rebjock, Stich, Jaggi, ICML 2019",
+    .example = R"({"kind": "sign", "memory": {}})"};
+
+struct Sign {
+  bool of_norm = false;
+  Parts parts = {};
+
+  double bytes(double numbers) const { return packed_bytes(numbers, 1, parts.count(numbers)); }
+  template <class Real>
+  void pass(std::span<Real> row, Stream&) const {
+    parts.each(row, [&](std::span<Real> v) {
+      const Real scale = static_cast<Real>(scale_of<Real>(v));
+      for (Real& x : v) x = std::copysign(scale, x);
+    });
+  }
+  template <class Real>
+  double scale_of(std::span<const Real> v) const {
+    const auto n = static_cast<double>(v.size());
+    if (of_norm) return norm(v) / std::sqrt(n);
+    return lane_sum(v.size(), [&](std::size_t j) { return std::abs(v[j]); }) / n;
+  }
+};
+
+Message read(Fields& fields) {
+  constexpr std::string_view scales[] = {"mean", "norm"};
+  std::string scale(scales[0]);
+  fields.choice("scale", scale, scales, Need::defaulted,
+                "of a tensor: the mean of its |v_i|, or the root of that of their squares");
+  const auto memory = read_memory(fields);
+  if (!fields.good()) return {};
+  return message_by(Sign{.of_norm = scale == "norm"}, memory);
+}
+
+}  // namespace
+
+extern const CompressionEntry sign_entry{page, read};
+
+}  // namespace gradrace

@@ -1,0 +1,66 @@
+#include "compression/catalog.h"
+#include "compression/levels.h"
+#include "compression/parts.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr Page page{
+    .name = "terngrad",
+    .definition =
+        R"(Each number of a tensor v becomes -m, 0 or m, at random, of which m is the largest:
+
+    Q(v)_i = m sign(v_i) with probability |v_i| / m, else 0,  m = max |v_i|,
+
+after v has been cut off at +-c sigma, sigma its standard deviation and c = `clip`, unless sigma is 0.  Without a clip, null,
+that is qsgd with one level, norm max and bucket tensor; with one, the mean of a number that was cut off is too
+small.  A message of d numbers has ceil(2 d / 8) bytes and 4 for each tensor's m.)",
+    .source = "Wen, Xu, Yan, Wu, Wang, Chen, Li, NIPS 2017",
+    .example = R"({"kind": "terngrad"})"};
+
+struct TernGrad {
+  std::optional<double> clip = 2.5;
+  Parts parts = {};
+
+  double bytes(double numbers) const { return packed_bytes(numbers, 2, parts.count(numbers)); }
+  template <class Real>
+  void pass(std::span<Real> row, Stream& words) const {
+    parts.each(row, [&](std::span<Real> v) {
+      const double sigma = clip ? deviation<Real>(v) : 0;
+      if (sigma > 0) cut_off(v, static_cast<Real>(*clip * sigma));
+      round_to_levels(v, largest<Real>(v), Real{1}, words);
+    });
+  }
+
+  template <class Real>
+  static double deviation(std::span<const Real> v) {
+    const auto n = static_cast<double>(v.size());
+    const double mean = lane_sum(v.size(), [&](std::size_t j) { return v[j]; }) / n;
+    return std::sqrt(lane_sum(v.size(),
+                              [&](std::size_t j) {
+                                const double x = v[j] - mean;
+                                return x * x;
+                              }) /
+                     n);
+  }
+  /// NaN stays.
+  template <class Real>
+  static void cut_off(std::span<Real> v, Real most) {
+    for (Real& x : v) x = std::abs(x) > most ? std::copysign(most, x) : x;
+  }
+};
+
+Message read(Fields& fields) {
+  TernGrad terngrad;
+  fields.real("clip", terngrad.clip, "null", positive(),
+              "c: numbers beyond c sigma of their tensor are cut off; null: none are");
+  if (!fields.good()) return {};
+  return message_by(terngrad);
+}
+
+}  // namespace
+
+extern const CompressionEntry terngrad_entry{page, read};
+
+}  // namespace gradrace

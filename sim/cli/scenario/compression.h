@@ -1,0 +1,14 @@
+#pragma once
+
+#include "sim/cli/scenario/point.h"
+#include "sim/reading/fields.h"
+
+namespace gradrace {
+
+/// The key `compression` of a scenario, of which the point's first plan gets the message.
+void visit_compression(Fields& fields, Point& point);
+
+/// Whether the messages are made and carried where all else is as the point says.
+void check_compression(Fields& fields, const Point& point);
+
+}  // namespace gradrace

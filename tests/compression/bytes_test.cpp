@@ -1,0 +1,173 @@
+#include <doctest/doctest.h>
+
+#include "tests/compression/kinds.h"
+
+namespace gradrace::compression_bytes_test {
+
+namespace {
+
+double bytes(const std::string& kind, double numbers, std::size_t tensors = 1) {
+  const auto compressor = message_from(kind).compressor;
+  return compressor->of_tensors(std::vector<std::uint32_t>(tensors))->bytes(numbers);
+}
+
+}  // namespace
+
+TEST_CASE("compression: a message has the bytes of its code") {
+  // d (1 + ceil(log2(s + 1))) bits, and 32 for each bucket of 512.
+  CHECK(bytes(R"({"kind": "qsgd", "bits": 4})", 1024) == 1024 * 4 / 8 + 2 * 4);
+  CHECK(bytes(R"({"kind": "qsgd", "bits": 4})", 1025) == 513 + 3 * 4);
+  CHECK(bytes(R"({"kind": "qsgd", "levels": 1, "bucket": "tensor"})", 7850, 2) == 1963 + 2 * 4);
+  CHECK(bytes(R"({"kind": "qsgd", "levels": 4, "bucket": 100})", 1000) == 1000 * 4 / 8 + 10 * 4);
+  CHECK(bytes(R"({"kind": "qsgd", "bits": 32})", 1000, 5) == 4000);
+  CHECK(bytes(R"({"kind": "terngrad"})", 7850, 2) == 1963 + 2 * 4);
+  CHECK(bytes(R"({"kind": "sign"})", 7850, 2) == 982 + 2 * 4);
+  CHECK(bytes(R"({"kind": "uniform", "bits": 8, "block": 256})", 7850) == 7850 + 31 * 4);
+  CHECK(bytes(R"({"kind": "uniform", "bits": 32})", 7850) == 4 * 7850);
+  // k numbers, and k ceil(log2 d) bits.
+  for (const std::string kind : {"top-k", "random-k"}) {
+    CHECK(bytes(R"({"kind": ")" + kind + R"(", "k": 79})", 7850) == 4 * 79 + 129);
+    CHECK(bytes(R"({"kind": ")" + kind + R"(", "share": 0.01})", 7850) == 4 * 79 + 129);
+    CHECK(bytes(R"({"kind": ")" + kind + R"(", "k": 9000})", 7850) == 4 * 7850);
+    CHECK(bytes(R"({"kind": ")" + kind + R"(", "share": 1e-9})", 7850) == 4 + 2);
+  }
+}
+
+TEST_CASE("compression: bits are those of the levels, s = 2^(bits - 1) - 1") {
+  const auto row = normal_numbers<float>(2000);
+  for (const int bits : {2, 3, 4, 8, 16, 24}) {
+    const std::string levels = std::to_string((1 << (bits - 1)) - 1);
+    const Message by_bits =
+        message_from(R"({"kind": "qsgd", "bits": )" + std::to_string(bits) + "}");
+    const Message by_levels = message_from(R"({"kind": "qsgd", "levels": )" + levels + "}");
+    CHECK(by_bits.compressor->bytes(2000) == by_levels.compressor->bytes(2000));
+    CHECK(passed(by_bits, row) == passed(by_levels, row));
+  }
+}
+
+TEST_CASE("compression: what leaves nothing out passes numbers bit for bit") {
+  for (const std::string kind :
+       {R"({"kind": "qsgd", "bits": 32})", R"({"kind": "uniform", "bits": 32})",
+        R"({"kind": "top-k", "share": 1})", R"({"kind": "top-k", "k": 5000})",
+        R"({"kind": "random-k", "share": 1})", R"({"kind": "random-k", "k": 2000})"}) {
+    CAPTURE(kind);
+    const Message message = message_from(kind);
+    CHECK(passed(message, normal_numbers<float>(2000)) == normal_numbers<float>(2000));
+    CHECK(passed(message, normal_numbers<double>(2000)) == normal_numbers<double>(2000));
+  }
+}
+
+TEST_CASE("compression: terngrad without a clip is qsgd of one level, max norm and tensors") {
+  const Message qsgd =
+      message_from(R"({"kind": "qsgd", "levels": 1, "norm": "max", "bucket": "tensor"})");
+  const Message unclipped = message_from(R"({"kind": "terngrad", "clip": null})");
+  const Message wide = message_from(R"({"kind": "terngrad", "clip": 1e9})");
+  const Message usual = message_from(R"({"kind": "terngrad"})");
+  const std::vector<std::uint32_t> tensors{1500, 40, 3000, 1};
+  for (const std::uint32_t draw : {0u, 1u, 2u}) {
+    const auto row = normal_numbers<float>(4541, draw);
+    const auto sent = passed(qsgd, row, draw, tensors);
+    CHECK(passed(unclipped, row, draw, tensors) == sent);
+    CHECK(passed(wide, row, draw, tensors) == sent);
+    CHECK(passed(usual, row, draw, tensors) != sent);
+  }
+  CHECK(qsgd.compressor->of_tensors(tensors)->bytes(4541) ==
+        unclipped.compressor->of_tensors(tensors)->bytes(4541));
+}
+
+TEST_CASE("compression: terngrad cuts off at 2.5 sigma of each tensor") {
+  std::vector<double> row(1000, 0.0);
+  row[3] = 8, row[500] = -8;  // of one tensor sigma^2 = 2 * 64 / 1000
+  for (const bool whole : {true, false}) {
+    const std::vector<std::uint32_t> tensors =
+        whole ? std::vector<std::uint32_t>{1000} : std::vector<std::uint32_t>{500, 500};
+    const double n = tensors[0], of_one = whole ? 0 : 8 / n;
+    const double sigma = std::sqrt((whole ? 2 : 1) * 64 / n - of_one * of_one);
+    const auto sent = passed(message_from(R"({"kind": "terngrad"})"), row, 0, tensors);
+    CHECK(sent[3] == doctest::Approx(2.5 * sigma).epsilon(1e-12));
+    CHECK(sent[500] == doctest::Approx(-2.5 * sigma).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("compression: terngrad sends a tensor of one number, or of equal ones, as it is") {
+  const Message message = message_from(R"({"kind": "terngrad"})");
+  const std::vector<std::uint32_t> tensors{1, 3, 1};
+  const std::vector<double> row{-0.5, 2, 2, 2, 0};
+  CHECK(passed(message, row, 0, tensors) == row);
+}
+
+TEST_CASE("compression: with 2^23 - 1 levels a bucket of 64 numbers errs by less than 1e-6") {
+  for (const std::string norm : {R"("2")", R"("max")"}) {
+    const auto row = normal_numbers<float>(6400);
+    const auto sent = passed(
+        message_from(R"({"kind": "qsgd", "bits": 24, "bucket": 64, "norm": )" + norm + "}"), row);
+    double error = 0, square = 0;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      error += std::pow(double{sent[i]} - double{row[i]}, 2), square += std::pow(row[i], 2);
+    }
+    CHECK(std::sqrt(error / square) < 1e-6);
+    CHECK(error > 0);
+  }
+}
+
+TEST_CASE("compression: sign sends a scale for each tensor") {
+  const std::vector<double> row{3, -1, 0, -4, -2, 2};
+  const std::vector<std::uint32_t> tensors{4, 2};
+  CHECK(passed(message_from(R"({"kind": "sign"})"), row, 0, tensors) ==
+        std::vector<double>{2, -2, 2, -2, -2, 2});
+  const double root = std::sqrt(26.0 / 4);
+  const auto by_norm =
+      passed(message_from(R"({"kind": "sign", "scale": "norm"})"), row, 0, tensors);
+  for (std::size_t i = 0; i < 4; ++i)
+    CHECK(std::abs(by_norm[i]) == doctest::Approx(root).epsilon(1e-15));
+  CHECK(by_norm[5] == doctest::Approx(2).epsilon(1e-15));
+}
+
+TEST_CASE("compression: top-k sends the largest, of equal ones the first") {
+  const std::vector<float> row{1, -3, 2, 3, -2, 0.5, 2, -1};
+  const auto sent = [&](int k) {
+    return passed(message_from(R"({"kind": "top-k", "k": )" + std::to_string(k) + "}"), row);
+  };
+  CHECK(sent(1) == std::vector<float>{0, -3, 0, 0, 0, 0, 0, 0});
+  CHECK(sent(3) == std::vector<float>{0, -3, 2, 3, 0, 0, 0, 0});
+  CHECK(sent(4) == std::vector<float>{0, -3, 2, 3, -2, 0, 0, 0});
+  CHECK(sent(7) == std::vector<float>{1, -3, 2, 3, -2, 0, 2, -1});
+  const std::vector<double> equal(10, -2.0);
+  const auto first = passed(message_from(R"({"kind": "top-k", "k": 4})"), equal);
+  CHECK(std::count(first.begin(), first.begin() + 4, -2.0) == 4);
+  CHECK(std::count(first.begin(), first.end(), 0.0) == 6);
+}
+
+TEST_CASE("compression: top-k finds what sorting finds") {
+  const auto check = [](auto row, std::size_t k) {
+    const auto sent =
+        passed(message_from(R"({"kind": "top-k", "k": )" + std::to_string(k) + "}"), row);
+    std::vector<std::size_t> order(row.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::stable_sort(order, std::greater(),
+                             [&](std::size_t i) { return std::abs(row[i]); });
+    for (std::size_t i = k; i < order.size(); ++i) row[order[i]] = 0;
+    CHECK(sent == row);
+  };
+  for (const std::size_t d : {std::size_t{5}, std::size_t{100}, std::size_t{5000}})
+    for (std::size_t k = 1; k < d; k += 1 + d / 7)
+      check(normal_numbers<float>(d), k), check(normal_numbers<double>(d), k);
+}
+
+TEST_CASE("compression: a number that is NaN or infinite is not hidden") {
+  for (const std::string kind :
+       {R"({"kind": "qsgd", "bits": 4})", R"({"kind": "qsgd", "bits": 4, "norm": "max"})",
+        R"({"kind": "terngrad"})", R"({"kind": "uniform"})", R"({"kind": "sign"})",
+        R"({"kind": "top-k", "k": 2})"}) {
+    CAPTURE(kind);
+    for (const float bad : {NAN, INFINITY, -INFINITY}) {
+      auto row = normal_numbers<float>(100);
+      row[40] = bad;
+      double sum = 0;
+      for (const float x : passed(message_from(kind), row)) sum += std::abs(double{x});
+      CHECK_FALSE(std::isfinite(sum));
+    }
+  }
+}
+
+}  // namespace gradrace::compression_bytes_test

@@ -1,0 +1,138 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "sim/reading/problem.h"
+#include "tests/compression/kinds.h"
+#include "tests/support/race_text.h"
+#include "tests/support/subjects.h"
+
+namespace gradrace::compression_runs_test {
+
+namespace {
+
+const std::string every_kind[] = {
+    R"({"kind": "qsgd", "bits": 4})",
+    R"({"kind": "qsgd", "levels": 1, "bucket": "tensor", "norm": "max"})",
+    R"({"kind": "terngrad"})",
+    R"({"kind": "sign", "memory": {}})",
+    R"({"kind": "top-k", "share": 0.05, "memory": {"decay": 0.9}})",
+    R"({"kind": "random-k", "k": 30})",
+    R"({"kind": "uniform", "bits": 8, "memory": {}})"};
+
+/// Of W [8 x 10] and b [10].
+Point point_of(const std::string& protocol, const std::string& compression,
+               const std::string& cluster = "", const std::string& stop = R"({"updates": 40})") {
+  return point_from(
+      R"({"cluster": {"learners": 4, "runtime": {"distribution": "exponential", "mean": 1})" +
+      cluster + R"(}, "protocol": )" + protocol +
+      (compression.empty() ? "" : R"(, "compression": )" + compression) +
+      R"(, "model": {"kind": "softmax", "minibatch": 8, "dataset": {"kind": "synthetic",
+              "features": 8, "rows": 300, "test_rows": 10}},
+          "learning_rate": {"kind": "constant", "eta": 0.1}, "optimiser": {"momentum": 0.5},
+          "stop": )" +
+      stop + "}");
+}
+
+}  // namespace
+
+TEST_CASE("compression: a model's tensors are all that it learns") {
+  for (const Subject& subject : subjects()) {
+    CAPTURE(subject.name);
+    const auto model = subject.exact();
+    const auto tensors = model->tensors();
+    CHECK(std::accumulate(tensors.begin(), tensors.end(), std::size_t{0}) ==
+          model->parameters() - model->statistics().count);
+    CHECK(std::ranges::count(tensors, 0u) == 0);
+  }
+}
+
+TEST_CASE("compression: a message has the model's tensors") {
+  const auto bytes = [](const std::string& kind) {
+    return point_of(R"({"kind": "async"})", kind).race().plans.front().bytes_of_message(360);
+  };
+  CHECK(bytes(R"({"kind": "terngrad"})") == 23 + 2 * 4);
+  CHECK(bytes(R"({"kind": "sign"})") == 12 + 2 * 4);
+  CHECK(bytes(R"({"kind": "qsgd", "bits": 4})") == 45 + 4);
+}
+
+TEST_CASE(
+    "compression: what leaves nothing out is no compression, bit for bit, by every protocol") {
+  for (const std::string& protocol : every_server_protocol()) {
+    CAPTURE(protocol);
+    const RaceRecord plain = run_training(point_of(protocol, ""));
+    for (const std::string kind :
+         {R"({"kind": "qsgd", "bits": 32})", R"({"kind": "top-k", "share": 1})",
+          R"({"kind": "random-k", "share": 1})"}) {
+      const RaceRecord whole = run_training(point_of(protocol, kind));
+      CHECK(whole.hash == plain.hash);
+      CHECK(whole.totals.time == plain.totals.time);
+    }
+    const RaceRecord remembered =
+        run_training(point_of(protocol, R"({"kind": "top-k", "share": 1, "memory": {}})"));
+    CHECK(remembered.curve.back().evaluation.loss == plain.curve.back().evaluation.loss);
+  }
+}
+
+TEST_CASE("compression: every kind trains by every protocol, whoever drops gradients") {
+  const std::string roads =
+      R"(, "network": {"push": {"distribution": "exponential", "mean": 0.2}, "bandwidth": 4000,
+          "model_bytes": 360}, "failures": {"up": {"distribution": "exponential", "mean": 9},
+          "down": {"distribution": "uniform", "low": 0, "high": 4}})";
+  for (const std::string& protocol : every_server_protocol())
+    for (const std::string& kind : every_kind) {
+      CAPTURE(protocol);
+      CAPTURE(kind);
+      const Point point = point_of(protocol, kind, roads);
+      const RaceRecord record = run_training(point);
+      CHECK(record.status == Status::finished);
+      const RaceRecord again = run_training(point);
+      CHECK(again.hash == record.hash);
+      CHECK(record.totals.time == run_timing(point.race()).totals.time);
+    }
+}
+
+TEST_CASE("compression: a gradient takes latency and bytes / bandwidth, a model all its bytes") {
+  for (const std::string& kind : every_kind) {
+    CAPTURE(kind);
+    const Point point = point_from(
+        R"({"cluster": {"learners": 1, "runtime": {"distribution": "deterministic", "value": 1},
+             "network": {"push": {"distribution": "deterministic", "value": 0.25},
+                         "bandwidth": 65536, "model_bytes": 32768}},
+            "protocol": {"kind": "sync"}, "stop": {"updates": 64}, "compression": )" +
+        kind + "}");
+    const double bytes = message_from(kind).compressor->bytes(8192);
+    const RaceRecord record = run_timing(point.race());
+    CHECK(record.totals.time == 64 * (0.5 + 1 + 0.25 + bytes / 65536));
+    CHECK(record.learners[0].exchanged.sent == 64 * bytes);
+    CHECK(record.learners[0].exchanged.received == 65 * 32768.0);
+  }
+}
+
+TEST_CASE("compression: what does not go together is refused with the cure") {
+  const auto refusal = [](const std::string& protocol, const std::string& kind) -> std::string {
+    try {
+      point_of(protocol, kind);
+    } catch (const ScenarioError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto says = [](const std::string& text, const std::string& part) {
+    CAPTURE(text);
+    CHECK(text.find(part) != std::string::npos);
+  };
+  const std::string async = R"({"kind": "async"})";
+  says(refusal(R"({"kind": "local-sgd", "tau": 2})", R"({"kind": "terngrad"})"),
+       "compression: is of gradients that are pushed to a server");
+  says(refusal(async, R"({"kind": "qsgd", "bits": 4, "levels": 7})"), "compression.levels");
+  says(refusal(async, R"({"kind": "qsgd"})"), "bits, levels");
+  says(refusal(async, R"({"kind": "qsgd", "bits": 28})"), "must be 2 to 24, or 32, got 28");
+  says(refusal(async, R"({"kind": "qsgd", "bits": 4, "bucket": "layer"})"), "or tensor");
+  says(refusal(async, R"({"kind": "top-k"})"), "k, share");
+  says(refusal(async, R"({"kind": "random-k", "k": 3, "memory": {}})"), "scaled: false");
+  says(refusal(async, R"({"kind": "terngrad", "memory": {}})"), "unknown key");
+}
+
+}  // namespace gradrace::compression_runs_test
