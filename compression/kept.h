@@ -20,9 +20,13 @@ struct Kept {
     return std::clamp<std::size_t>(k.value_or(part), 1, numbers);
   }
 
+  double count(double numbers) const {
+    return static_cast<double>(of(static_cast<std::size_t>(numbers)));
+  }
+
   /// Each with its place, unless all are.
   double bytes_with_places(double numbers) const {
-    const auto sent = static_cast<double>(of(static_cast<std::size_t>(numbers)));
+    const double sent = count(numbers);
     if (sent >= numbers) return 4 * numbers;
     return 4 * sent + std::ceil(sent * std::ceil(std::log2(numbers)) / 8);
   }

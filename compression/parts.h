@@ -67,6 +67,7 @@ inline double levels_of(std::uint64_t bits) { return std::exp2(bits - 1) - 1; }
 
 /// Sends numbers as they are.
 struct Whole {
+  bool adds() const { return true; }
   double bytes(double numbers) const { return 4 * numbers; }
   template <class Real>
   void pass(std::span<Real>, Stream&) const {}

@@ -11,7 +11,7 @@ constexpr Page page{
     .definition =
         R"(k of the d numbers, any k with the same probability, are sent times d / k with their places, the
 others are 0: right in the mean, with the variance (d / k - 1) v_i^2 of a number.  A message has 4 k + ceil(k
-ceil(log2 d) / 8) bytes, and 4 d where k is d.  Without `scaled` they are sent as they are, which is not the
+ceil(log2 d) / 8) bytes, 4 k with `shared_seed`, and 4 d where k is d.  Without `scaled` they are sent as they are, which is not the
 gradient in the mean, and may have a memory.)",
     .source = "Stich, Cordonnier, Jaggi, NeurIPS 2018",
     .example = R"({"kind": "random-k", "share": 0.01})"};
@@ -19,8 +19,14 @@ gradient in the mean, and may have a memory.)",
 struct RandomK {
   Kept kept;
   bool scaled = true;
+  bool shared_seed = false;
 
-  double bytes(double numbers) const { return kept.bytes_with_places(numbers); }
+  bool adds() const { return shared_seed; }
+  bool shares_words() const { return shared_seed; }
+
+  double bytes(double numbers) const {
+    return shared_seed ? 4 * kept.count(numbers) : kept.bytes_with_places(numbers);
+  }
   /// Number after number, each with the share of those to come that are to be sent.
   template <class Real>
   void pass(std::span<Real> row, Stream& words) const {
@@ -42,6 +48,9 @@ Message read(Fields& fields) {
   RandomK random_k;
   random_k.kept.visit(fields);
   fields.flag("scaled", random_k.scaled, Need::defaulted, "what is sent is multiplied by d / k");
+  fields.flag("shared_seed", random_k.shared_seed, Need::defaulted,
+              "all draw the same places for their n-th gradients, which are not sent then, and a "
+              "ring can add");
   const auto memory = read_memory(fields);
   if (memory && random_k.scaled && fields.good())
     fields.complain("memory", "grows without bound where what is sent is scaled",

@@ -23,6 +23,11 @@ class Compressor {
   virtual void pass(std::span<float> row, Stream words) const = 0;
   virtual void pass(std::span<double> row, Stream words) const = 0;
 
+  /// Whether sums of messages are messages, of as many bytes.
+  virtual bool adds() const = 0;
+  /// Whether the words of learner 0 are those of all.
+  virtual bool shares_words() const = 0;
+
   /// Whether it goes tensor by tensor; a row is one, unless it is of_tensors().
   virtual bool by_tensor() const = 0;
   /// The same, of rows of tensors of those lengths.
@@ -32,7 +37,8 @@ class Compressor {
 
 /// That of a kind, which has `double bytes(double numbers) const` and
 /// `template <class Real> void pass(std::span<Real> row, Stream& words) const`, and `Parts parts`
-/// (compression/parts.h) where it goes by buckets or tensors.
+/// (compression/parts.h) where it goes by buckets or tensors; `bool adds() const` and
+/// `bool shares_words() const` where that may be.
 template <class Kind>
 class CompressorOf final : public Compressor {
  public:
@@ -41,6 +47,15 @@ class CompressorOf final : public Compressor {
   double bytes(double numbers) const override { return kind_.bytes(numbers); }
   void pass(std::span<float> row, Stream words) const override { kind_.pass(row, words); }
   void pass(std::span<double> row, Stream words) const override { kind_.pass(row, words); }
+
+  bool adds() const override {
+    if constexpr (requires { kind_.adds(); }) return kind_.adds();
+    return false;
+  }
+  bool shares_words() const override {
+    if constexpr (requires { kind_.shares_words(); }) return kind_.shares_words();
+    return false;
+  }
 
   bool by_tensor() const override {
     if constexpr (has_parts) return !kind_.parts.bucket;

@@ -12,6 +12,9 @@ struct Evaluation {
   double test_error = std::numeric_limits<double>::quiet_NaN();  // fraction of wrong answers
   double disagreement =
       std::numeric_limits<double>::quiet_NaN();  // of the terms of Op::Kind::evaluate with it
+  double compression_error =
+      std::numeric_limits<double>::quiet_NaN();  // ||C(p) - p||^2 / ||p||^2 of a message, mean over
+                                                 // those since the evaluation before
 };
 
 }  // namespace gradrace

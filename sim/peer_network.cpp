@@ -121,10 +121,12 @@ Transfer collective_transfer(const PeerNetwork& network, std::span<const std::ui
   const double part = 2 * (g - 1.0) / g * bytes;
   switch (network.collective) {
     case Collective::ring:
+    case Collective::gather:
       if (!one_node) {
         add_steps(way, network, members, 1, false,
                   [g](std::uint32_t place, std::uint32_t) { return places_on(place, 1, g); });
       }
+      if (network.collective == Collective::gather) return way.transfer(g - 1.0, (g - 1.0) * bytes);
       return way.transfer(2 * (g - 1.0), part);
     case Collective::halving_doubling:
       if (!one_node) {
@@ -172,6 +174,8 @@ Traffic collective_traffic(Collective collective, std::uint32_t members, std::ui
     }
     case Collective::server:
       return {bytes, bytes, 1};
+    case Collective::gather:
+      return {(g - 1.0) * bytes, (g - 1.0) * bytes, std::uint64_t{g} - 1};
   }
   return {};
 }

@@ -13,8 +13,9 @@ struct Link {
   double bandwidth = std::numeric_limits<double>::infinity();  // bytes per unit of time
 };
 
-/// How the members of a group sum or average a vector that each of them has.
-enum class Collective : std::uint8_t { ring, halving_doubling, tree, server };
+/// How the members of a group sum or average a vector that each of them has; by a gather each gets
+/// those of all others, where their sums are none that could be sent on.
+enum class Collective : std::uint8_t { ring, halving_doubling, tree, server, gather };
 
 /// Learners that send messages to one another.  In a mesh each has a link of its own, the same each
 /// way.  In a cluster of nodes, which learners are numbered by, it has one inside its node, and the
@@ -60,6 +61,7 @@ struct Traffic {
 ///     halving-doubling   2 L a + 2 (g - 1) / g S b
 ///     tree               2 L (a + S b)
 ///     server             2 a + 2 g S b
+///     gather             (g - 1) (a + S b), around a ring
 ///
 /// where a is the largest latency and 1 / b the smallest bandwidth that a message of it passes
 /// (Thakur, Rabenseifner and Gropp, Int. J. High Perform. Comput. Appl. 19(1), 2005; a server has

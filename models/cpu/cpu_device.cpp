@@ -27,6 +27,7 @@ struct ReplayedRun {
   Tape tape;
   Lowering lowering;
   RateFactors rate_factors;
+  MeanSinceEvaluation compression_error;
   StateLayout layout;
   std::vector<Aligned<Real>> values;     // [slot][numbers of a state]
   std::vector<Aligned<Real>> gradients;  // [place][numbers of a value]
@@ -64,6 +65,7 @@ class CpuDevice final : public Device {
       run.tape = tapes[i];
       refuse_steps(run.tape);
       run.rate_factors = RateFactors(run.tape);
+      run.compression_error = {};
       run.lowering = Lowering(order_, run.rate_factors.wanted());
       run.layout = layout_of(run.tape.rules, packing_.numbers(), statistics_);
       run.values.resize(std::max<std::size_t>(1, run.values.size()));
@@ -107,6 +109,7 @@ class CpuDevice final : public Device {
     while (run.values.size() < run.lowering.slots()) run.values.emplace_back(run.layout.numbers);
     if (run.gradients.size() < run.lowering.places()) run.gradients.resize(run.lowering.places());
     factors_.assign(run.rate_factors.wanted() ? program.uses.size() : 0, 1);
+    errors_.resize(program.sent.size());
     disagreements_.assign(program.evaluated.size(), std::numeric_limits<double>::quiet_NaN());
     ahead_ = {};
     for (std::size_t number = 0; number < program.steps.size(); ++number) {
@@ -133,6 +136,9 @@ class CpuDevice final : public Device {
     }
     results.gradients_computed = program.computed;
     run.rate_factors.add(program, factors_, results);
+    run.compression_error.add(
+        program, errors_, &SlotEvaluation::sent,
+        [&](std::size_t i, double mean) { results.evaluations[i].compression_error = mean; });
     if (segment.end == End::limit) return;
     Hash hash;
     for (const Slot slot : run.lowering.live()) {
@@ -249,9 +255,12 @@ class CpuDevice final : public Device {
     const auto memory = [&](Slot slot) {
       return slot == no_slot ? nullptr : run.values[slot].data();
     };
-    messages_.make(run.tape.messages[sent.recipe], clipped, !sent.again,
-                   stream({name.seed, name.replica, Purpose::compression, name.learner, name.draw}),
-                   {row.data(), row.size()}, memory(step.base), memory(step.out));
+    const Message& message = run.tape.messages[sent.recipe];
+    errors_[step.first] =
+        messages_.make(message, clipped, !sent.again,
+                       stream({name.seed, name.replica, Purpose::compression,
+                               message.compressor->shares_words() ? 0 : name.learner, name.draw}),
+                       {row.data(), row.size()}, memory(step.base), memory(step.out));
   }
 
   /// A gradient or message that is there, to the step.
@@ -340,6 +349,7 @@ class CpuDevice final : public Device {
   std::vector<double> shares_, in_order_;  // of a disagreement
   std::vector<double> factors_;            // of the segment's uses, where a rule has a distance
   std::vector<double> disagreements_;      // of the segment's evaluations
+  std::vector<double> errors_;             // of the segment's messages
   double evaluation_seconds_ = 0;
   std::uint64_t evaluated_ = 0;  // values
 };

@@ -215,8 +215,9 @@ void Lowering::write(const Op& op, Step step) {
 void Lowering::evaluate(const Segment& segment, const Op& op) {
   const Value& value = written(op.base);
   want_stored(value);
-  program_.evaluated.push_back(
-      {value.slot, static_cast<std::uint32_t>(program_.uses.size()), op.first, op.count});
+  program_.evaluated.push_back({value.slot, static_cast<std::uint32_t>(program_.uses.size()),
+                                op.first, op.count,
+                                static_cast<std::uint32_t>(program_.sent.size())});
   if (op.count > 0) {
     const auto number = static_cast<std::uint32_t>(program_.evaluated.size()) - 1;
     const std::span terms = read_terms(segment, op);

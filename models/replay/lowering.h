@@ -70,6 +70,7 @@ struct SlotEvaluation {
   Slot at;
   std::uint32_t uses;               // of the program that precede this evaluation
   std::uint32_t first_term, terms;  // of the disagreement with the value; no terms: not wanted
+  std::uint32_t sent;               // messages of the program that precede it
 };
 
 /// A segment of one run, as every device executes it.

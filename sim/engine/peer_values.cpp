@@ -17,12 +17,14 @@ PeerValues::PeerValues(const Race& race, std::uint32_t replica, PeerProtocol& pr
       protocol_(protocol),
       observer_(observer),
       network_(race.peers ? &*race.peers : nullptr),
+      gathering_(race.peers),
       exchanges_(network_, race.learners, engine.queue(), engine.first_exchange()),
       members_(race.learners),
       under_way_(observer ? race.learners : 0),
       heard_(under_way_.size()),
       peers_(race.learners),
       steps_(race.learners) {
+  if (gathering_) gathering_->collective = Collective::gather;
   if (network_ && network_->communicator_setup > 0) communicators_.emplace(*network_);
 }
 
@@ -246,11 +248,12 @@ std::uint32_t PeerValues::collective(std::span<const std::uint32_t> members, dou
   transfer_ = {};
   const double bytes = share * bytes_of(payload);
   if (network_ && members.size() > 1) {
-    transfer_ = collective_transfer(*network_, members, bytes, std::move(transfer_));
+    const PeerNetwork& network = network_for(payload);
+    transfer_ = collective_transfer(network, members, bytes, std::move(transfer_));
     if (communicators_) transfer_.latency += communicators_->use(members);
     for (std::uint32_t place = 0; place < members.size(); ++place) {
       carry(members[place],
-            collective_traffic(network_->collective, static_cast<std::uint32_t>(members.size()),
+            collective_traffic(network.collective, static_cast<std::uint32_t>(members.size()),
                                place, bytes));
     }
   }

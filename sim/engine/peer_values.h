@@ -100,6 +100,12 @@ class PeerValues final : public Owner, private Peers {
   double bytes_of(Payload payload) const {
     return payload == Payload::models ? model_bytes() : plan().bytes_of_message(model_bytes());
   }
+  /// The network, by which what does not add is gathered.
+  const PeerNetwork& network_for(Payload payload) const {
+    const Compressor* const compressor = plan().message.compressor.get();
+    const bool adds = payload == Payload::models || !compressor || compressor->adds();
+    return adds ? *network_ : *gathering_;
+  }
   std::uint32_t begin(const ExchangeFacts& exchange);
   void tell(std::uint32_t exchange);
   void carry(std::uint32_t learner, const Traffic& traffic);
@@ -109,6 +115,7 @@ class PeerValues final : public Owner, private Peers {
   PeerProtocol& protocol_;
   Observer* const observer_;
   const PeerNetwork* const network_;  // null: communication takes no time
+  std::optional<PeerNetwork> gathering_;
   const bool has_messages_ = tape_.taped() && race_.has_messages();
   Exchanges exchanges_;
   std::optional<Communicators> communicators_;

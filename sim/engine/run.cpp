@@ -80,6 +80,7 @@ void Run::add(const EvaluationPoint& point, std::span<const Evaluation> looks, d
   if (race_.evaluated != EvaluatedValue::first) return tell(seen, looks.subspan(1));
   seen.evaluation = looks.back();
   seen.evaluation.disagreement = looks.front().disagreement;
+  seen.evaluation.compression_error = looks.front().compression_error;
   tell(seen, {});
 }
 

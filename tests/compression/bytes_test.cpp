@@ -31,6 +31,7 @@ TEST_CASE("compression: a message has the bytes of its code") {
     CHECK(bytes(R"({"kind": ")" + kind + R"(", "k": 9000})", 7850) == 4 * 7850);
     CHECK(bytes(R"({"kind": ")" + kind + R"(", "share": 1e-9})", 7850) == 4 + 2);
   }
+  CHECK(bytes(R"({"kind": "random-k", "k": 79, "shared_seed": true})", 7850) == 4 * 79);
 }
 
 TEST_CASE("compression: bits are those of the levels, s = 2^(bits - 1) - 1") {

@@ -110,6 +110,84 @@ TEST_CASE("compression: a gradient takes latency and bytes / bandwidth, a model 
   }
 }
 
+TEST_CASE("compression: the curve has the error of the messages since the evaluation before") {
+  const auto errors = [](const std::string& kind, std::uint32_t limit) {
+    const Point point = point_from(
+        R"({"cluster": {"learners": 2, "runtime": {"distribution": "deterministic", "value": 1}},
+            "protocol": {"kind": "sync"}, "model": {"kind": "quadratic", "dimensions": 4, "noise": 0},
+            "learning_rate": {"kind": "constant", "eta": 0.5}, "stop": {"updates": 5},
+            "record": {"every_updates": 2}, "compression": )" +
+        kind + "}");
+    const Race race = point.race();
+    const auto device = point.model->make_device({});
+    std::vector<double> found;
+    for (const CurvePoint& at : run_race({race, 0, limit}, device.get()).curve)
+      found.push_back(at.evaluation.compression_error);
+    return found;
+  };
+  for (const std::uint32_t limit : {1u, 4096u}) {
+    // Of w = (1, 1, 1, 1) one number is sent: of 4, 3.25, 2.5 and so on 1 is sent.
+    const auto found = errors(R"({"kind": "top-k", "k": 1})", limit);
+    REQUIRE(found.size() == 4);  // at 0, 2, 4 and 5 updates
+    CHECK(std::isnan(found[0]));
+    CHECK(found[1] == doctest::Approx((3 / 4.0 + 2.25 / 3.25) / 2).epsilon(1e-6));
+    for (const double error : errors(R"({"kind": "qsgd", "bits": 32})", limit))
+      CHECK((std::isnan(error) || error == 0));
+  }
+}
+
+TEST_CASE("compression: all-reduce gathers what does not add, and a ring adds what does") {
+  const auto of = [](const std::string& kind) {
+    return point_from(
+        R"({"cluster": {"learners": 4, "runtime": {"distribution": "deterministic", "value": 1},
+             "network": {"topology": "mesh", "latency": 0.25, "bandwidth": 65536,
+                         "model_bytes": 32768}},
+            "protocol": {"kind": "all-reduce"}, "stop": {"updates": 64}, "compression": )" +
+        kind + "}");
+  };
+  const auto check = [&](const std::string& kind, double exchange, double sent) {
+    CAPTURE(kind);
+    const Point point = of(kind);
+    const RaceRecord record = run_timing(point.race());
+    CHECK(record.totals.time == doctest::Approx(64 * (1 + exchange)).epsilon(1e-13));
+    CHECK(point.theory().iteration_time->value == doctest::Approx(1 + exchange).epsilon(1e-13));
+    for (const LearnerTotals& learner : record.learners)
+      CHECK(learner.exchanged.sent == doctest::Approx(64 * sent).epsilon(1e-13));
+  };
+  for (const std::string& kind : every_kind) {
+    const double bytes = message_from(kind).compressor->bytes(8192);
+    check(kind, 3 * (0.25 + bytes / 65536), 3 * bytes);
+  }
+  const auto ring = [&](const std::string& kind, double bytes) {
+    check(kind, 6 * 0.25 + 2 * 3 / 4.0 * bytes / 65536, 2 * 3 / 4.0 * bytes);
+  };
+  ring(R"({"kind": "qsgd", "bits": 32})", 32768);
+  ring(R"({"kind": "random-k", "k": 30, "shared_seed": true})", 120);
+}
+
+TEST_CASE("compression: all-reduce trains as sync does, and whole messages as none do") {
+  const std::string sync = R"({"kind": "sync"})", all_reduce = R"({"kind": "all-reduce"})";
+  for (const std::string& kind : every_kind)
+    CHECK(run_training(point_of(all_reduce, kind)).curve.back().evaluation.loss ==
+          run_training(point_of(sync, kind)).curve.back().evaluation.loss);
+  CHECK(run_training(point_of(all_reduce, R"({"kind": "qsgd", "bits": 32})")).hash ==
+        run_training(point_of(all_reduce, "")).hash);
+}
+
+TEST_CASE("compression: with a shared seed all learners send the same places") {
+  const auto loss = [](const std::string& shared) {
+    const Point point = point_from(
+        R"({"cluster": {"learners": 4, "runtime": {"distribution": "exponential", "mean": 1}},
+            "protocol": {"kind": "sync"}, "model": {"kind": "quadratic", "dimensions": 64, "noise": 0},
+            "learning_rate": {"kind": "constant", "eta": 1}, "stop": {"updates": 1},
+            "compression": {"kind": "random-k", "k": 16, "scaled": false, "shared_seed": )" +
+        shared + "}}");
+    return run_training(point).curve.back().evaluation.loss;
+  };
+  CHECK(loss("true") == 48 / 2.0);
+  CHECK(loss("false") != 48 / 2.0);
+}
+
 TEST_CASE("compression: what does not go together is refused with the cure") {
   const auto refusal = [](const std::string& protocol, const std::string& kind) -> std::string {
     try {
@@ -125,7 +203,12 @@ TEST_CASE("compression: what does not go together is refused with the cure") {
   };
   const std::string async = R"({"kind": "async"})";
   says(refusal(R"({"kind": "local-sgd", "tau": 2})", R"({"kind": "terngrad"})"),
-       "compression: is of gradients that are pushed to a server");
+       "compression: is of gradients, and learners send models");
+  const auto with_tree = [&] {
+    return point_of(R"({"kind": "all-reduce"})", R"({"kind": "qsgd", "bits": 4})",
+                    R"(, "network": {"topology": "mesh", "collective": "tree"})");
+  };
+  CHECK_THROWS_AS(with_tree(), ScenarioError);
   says(refusal(async, R"({"kind": "qsgd", "bits": 4, "levels": 7})"), "compression.levels");
   says(refusal(async, R"({"kind": "qsgd"})"), "bits, levels");
   says(refusal(async, R"({"kind": "qsgd", "bits": 28})"), "must be 2 to 24, or 32, got 28");

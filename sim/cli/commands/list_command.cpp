@@ -169,7 +169,7 @@ void print_columns() {
   print_file(
       runs_csv({"<swept path>"}, {target_of("loss", "<x>"), target_of("test_error", "<x>")}, true)
           .page());
-  print_file(curve_csv(true).page());
+  print_file(curve_csv(true, true).page());
   print_file(staleness_csv.page());
   print_file(learners_csv.page());
   for (const Record* record : records())

@@ -35,7 +35,7 @@ void CurveRecorder::add(const CurvePoint& seen, std::span<const Evaluation> of_l
   last_time_ = at.time;
   if (!first_loss_ && point_.with_model()) first_loss_ = evaluation.loss;
   if (!rows_) return;
-  const auto& file = curve_csv(point_.evaluated == EvaluatedValue::each);
+  const auto& file = curve_csv(point_);
   const bool with_model = point_.with_model();
   file.add(rows_->end(), {at, evaluation, with_model});
   for (std::size_t learner = 0; learner < of_learners.size(); ++learner)

@@ -25,7 +25,8 @@ CellType type_of_swept(const Scenario& scenario, std::size_t path) {
 
 CsvPage page_of_runs(const Scenario& scenario) {
   const auto& paths = scenario.swept_paths;
-  CsvPage page = runs_csv(paths, targets_of(scenario.first()), scenario.with_compression()).page();
+  CsvPage page =
+      runs_csv(paths, targets_of(scenario.first()), scenario.first().with_compression()).page();
   const auto swept = swept_names(paths);
   for (std::size_t i = 0; i < swept.size(); ++i)
     std::ranges::find(page.columns, swept[i], &Column::name)->type = type_of_swept(scenario, i);
@@ -35,8 +36,7 @@ CsvPage page_of_runs(const Scenario& scenario) {
 }  // namespace
 
 std::vector<CsvPage> pages_of(const Scenario& scenario) {
-  const bool by_learner = scenario.first().evaluated == EvaluatedValue::each;
-  std::vector<CsvPage> pages{page_of_runs(scenario), curve_csv(by_learner).page(),
+  std::vector<CsvPage> pages{page_of_runs(scenario), curve_csv(scenario.first()).page(),
                              staleness_csv.page(), learners_csv.page(), theory_csv.page()};
   for (const Record* record : records())
     if (record->columns) pages.push_back(*record->columns);
@@ -46,7 +46,7 @@ std::vector<CsvPage> pages_of(const Scenario& scenario) {
 Files files_of_runs() {
   Files files{.record = manifest_record, .names = {}, .takes_unknown = true};
   for (const auto name :
-       {curve_csv(false).name, staleness_csv.name, learners_csv.name, theory_csv.name})
+       {curve_csv(false, false).name, staleness_csv.name, learners_csv.name, theory_csv.name})
     files.compressible.emplace(name);
   for (const Record* record : records()) files.compressible.emplace(record->file);
   files.names = files.compressible;

@@ -164,8 +164,8 @@ Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const Ru
                 RunFacts facts, Format format) {
   const Scenario& scenario = folder.scenario();
   OutputFolder& files = folder.files();
-  const auto runs_file =
-      runs_csv(scenario.swept_paths, targets_of(scenario.first()), scenario.with_compression());
+  const auto runs_file = runs_csv(scenario.swept_paths, targets_of(scenario.first()),
+                                  scenario.first().with_compression());
   Tables tables(files, scenario, format);
   const auto curves = error_curve_rows(scenario, theories);
   if (!curves.empty()) tables.add(theory_csv.page(), theory_csv, curves);

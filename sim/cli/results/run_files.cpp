@@ -65,27 +65,35 @@ void add_exchange_columns(std::vector<CsvColumn<Values>>& columns, Total total) 
       &ExchangeTotals::conflicts, &CountedExchanges::conflicts);
 }
 
+/// Of a number of a message; where tensors matter, among learners without a server, not known.
+std::optional<double> bits_per_coordinate(const Point& at, const ExchangeTotals& all) {
+  const auto& peers = at.cluster.peers;
+  const double numbers =
+      (peers ? peers->model_bytes : at.cluster.transit.network->model_bytes) / sizeof(float);
+  const Compressor& compressor = *at.first_plan.message.compressor;
+  if (!compressor.by_tensor()) return 8 * compressor.bytes(numbers) / numbers;
+  if (peers) return {};
+  return 8 * all.sent / (static_cast<double>(all.messages) * numbers);
+}
+
 void add_compression_columns(std::vector<CsvColumn<RunRow>>& columns) {
   const auto add = [&](const char* name, const char* unit, Meaning meaning, Role role, auto of) {
     columns.emplace_back(
         name, unit, meaning,
         [of](auto& run) -> std::optional<double> {
           if (!run.counted.bytes || !run.at.with_compression() || !run.result.exchanged) return {};
-          return of(run, *run.result.exchanged);
+          return of(run.at, *run.result.exchanged);
         },
         role);
   };
   add("bits_per_coordinate", "bits",
-      {"of a number of a gradient that is pushed, scales and places included",
-       "8 bytes_pushed / (gradients pushed * model_bytes / 4)"},
-      Role::result, [](auto& run, const ExchangeTotals& all) {
-        const double numbers = run.at.cluster.transit.network->model_bytes / sizeof(float);
-        return 8 * all.sent / (static_cast<double>(all.messages) * numbers);
-      });
-  add("bytes_pushed", "bytes", "of gradients, as they were compressed", Role::count,
+      {"of a number of a gradient's message, scales and places included",
+       "8 bytes of it / (model_bytes / 4)"},
+      Role::result, bits_per_coordinate);
+  add("bytes_pushed", "bytes", "of messages to the server, or to other learners", Role::count,
       [](auto&, const ExchangeTotals& all) { return all.sent; });
-  add("bytes_pulled", "bytes", "of models", Role::count,
-      [](auto&, const ExchangeTotals& all) { return all.received; });
+  add("bytes_pulled", "bytes", "of models from the server, or of messages of other learners",
+      Role::count, [](auto&, const ExchangeTotals& all) { return all.received; });
 }
 
 /// Whether a run has it that failed.
@@ -133,7 +141,7 @@ std::vector<CsvColumn<LearnerRow>> learner_columns() {
   return columns;
 }
 
-CsvFile<CurveRow> make_curve_csv(bool by_learner) {
+CsvFile<CurveRow> make_curve_csv(bool by_learner, bool compressed) {
   std::vector<CsvColumn<CurveRow>> columns{
       {"point", point_meaning},
       {"replica", replica_meaning},
@@ -163,6 +171,12 @@ CsvFile<CurveRow> make_curve_csv(bool by_learner) {
     columns.emplace_back("learner", "",
                          "whose value the row is of; empty: the mean (with record.evaluate each)",
                          &CurveRow::learner, Role::run);
+  }
+  if (compressed) {
+    columns.emplace_back("compression_error", "",
+                         Meaning("of messages, mean over those since the evaluation before",
+                                 "||C(p) - p||^2 / ||p||^2, p what is sent by the message C(p)"),
+                         &CurveRow::compression_error);
   }
   return {"curve.csv", "one evaluation of a run", std::move(columns)};
 }
@@ -309,9 +323,15 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept, const std::vecto
   return {"runs.csv", "one run, a replica of a point", std::move(columns)};
 }
 
-const CsvFile<CurveRow>& curve_csv(bool by_learner) {
-  static const CsvFile<CurveRow> of_run = make_curve_csv(false), of_each = make_curve_csv(true);
-  return by_learner ? of_each : of_run;
+const CsvFile<CurveRow>& curve_csv(bool by_learner, bool compressed) {
+  static const CsvFile<CurveRow> files[] = {
+      make_curve_csv(false, false), make_curve_csv(false, true), make_curve_csv(true, false),
+      make_curve_csv(true, true)};
+  return files[2 * by_learner + compressed];
+}
+
+const CsvFile<CurveRow>& curve_csv(const Point& point) {
+  return curve_csv(point.evaluated == EvaluatedValue::each, point.with_compression());
 }
 
 const CsvFile<StalenessRow> staleness_csv{

@@ -73,8 +73,10 @@ constexpr std::string_view point_meaning = "its number, from 0; the first swept 
 /// point has compression.
 CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept, const std::vector<Target>& targets,
                          bool compressed);
-/// by_learner: with the rows of each learner's value.
-const CsvFile<CurveRow>& curve_csv(bool by_learner);
+/// by_learner: with the rows of each learner's value; compressed: as above.
+const CsvFile<CurveRow>& curve_csv(bool by_learner, bool compressed);
+/// Of the scenario's points, which all have such rows if one has.
+const CsvFile<CurveRow>& curve_csv(const Point& point);
 extern const CsvFile<StalenessRow> staleness_csv;
 extern const CsvFile<LearnerRow> learners_csv;
 

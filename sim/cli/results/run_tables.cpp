@@ -64,7 +64,7 @@ std::vector<RunTable> run_tables(const Scenario& scenario) {
       table.types.push_back(page.columns[i].type);
   };
   if (first.record_details) {
-    add(curve_csv(first.evaluated == EvaluatedValue::each).page());
+    add(curve_csv(first).page());
     add(staleness_csv.page());
     if (first.knows_learners()) add(learners_csv.page());
   }

@@ -69,7 +69,8 @@ void TheoryRow::compare(const Traits& traits, const Distribution& law) {
   if (!theory.iteration_time) return;
   std::vector<std::uint32_t> all(learners);
   std::iota(all.begin(), all.end(), 0);
-  const double exchange = collective_time(at.cluster.peers ? &*at.cluster.peers : nullptr, all);
+  const auto network = at.network_of_gradients();
+  const double exchange = collective_time(network ? &*network : nullptr, all);
   over_all_reduce =
       within_budget([&] { return speedup_over_sync(law, learners, *theory.iteration_time); });
   if (!over_all_reduce) return;

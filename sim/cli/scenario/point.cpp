@@ -56,6 +56,15 @@ DistributionProduct Point::common_law() const {
   return cluster.runtimes.common_law(cluster.learners, model ? model->minibatch() : 1);
 }
 
+std::optional<PeerNetwork> Point::network_of_gradients() const {
+  std::optional<PeerNetwork> network = cluster.peers;
+  if (!network || !with_compression()) return network;
+  const Plan plan = plans().front();
+  network->model_bytes = plan.bytes_of_message(network->model_bytes);
+  if (!plan.message.compressor->adds()) network->collective = Collective::gather;
+  return network;
+}
+
 std::vector<std::string> Point::data_hashes() const {
   std::vector<std::string> hashes;
   for (const auto& trace : cluster.traces()) hashes.push_back(trace->hash);
@@ -89,7 +98,8 @@ Race Point::race() const {
 Theory Point::theory() const {
   const auto law = common_law();
   const std::uint32_t samples = model ? model->minibatch() : 1;
-  Conditions conditions{cluster.learners, law.get(), cluster.peers ? &*cluster.peers : nullptr,
+  const auto network = network_of_gradients();
+  Conditions conditions{cluster.learners, law.get(), network ? &*network : nullptr,
                         cluster.transit.any(), cluster.runtimes.ties()};
   if (!law) {
     conditions.means = cluster.runtimes.means(cluster.learners, samples);

@@ -62,6 +62,9 @@ struct Point {
   /// The law of the time of every minibatch where those are independent draws of one, else null.
   DistributionProduct common_law() const;
 
+  /// Among learners without a server, with what gradients take there; none: no time.
+  std::optional<PeerNetwork> network_of_gradients() const;
+
   /// Hashes of the files that its runs are made with; reads them.
   std::vector<std::string> data_hashes() const;
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -28,7 +27,6 @@ struct Scenario {
   std::string device_reason = {};             // "auto, since ...", once settle_device() has chosen
 
   const Point& first() const { return points.front(); }
-  bool with_compression() const { return std::ranges::any_of(points, &Point::with_compression); }
 
   /// Runs are numbered point by point: point x replicas + replica.
   std::uint32_t replicas() const { return first().replicas; }
