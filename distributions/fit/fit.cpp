@@ -80,7 +80,12 @@ std::optional<Fit> fitted(const std::string& family, const Observations& observe
                           const Sample& sample, const MeasuredSteps& steps, std::string& why) {
   const int digits = digits_for(std::sqrt(sample.variance), 10);
   FamilyEstimate estimate = estimate_of(family, observed, sample);
-  const std::string json = law_json(family, estimate.parameters, digits);
+  for (const auto& [key, values] : estimate.parameters) {
+    if (!std::ranges::all_of(values, [](double value) { return std::isfinite(value); }))
+      estimate.refusal = "its " + key + " is no finite number";
+  }
+  const std::string json =
+      estimate.refusal.empty() ? law_json(family, estimate.parameters, digits) : "";
   DistributionProduct law;
   if (estimate.refusal.empty()) law = read_law(json, estimate.refusal);
   why = estimate.refusal;

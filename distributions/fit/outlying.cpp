@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace gradrace {
 
@@ -28,6 +29,21 @@ double quantile_of(std::vector<double> values, double p) {
   std::ranges::sort(values);
   const auto place = static_cast<std::size_t>(p * static_cast<double>(values.size() - 1));
   return values[place];
+}
+
+constexpr std::size_t fewest = 5;  // outliers with a law of their own
+constexpr double most = 0.1;       // of all times
+
+/// The outlying of all times, which are counted.
+std::vector<double> those(const std::vector<std::vector<double>>& evened,
+                          const std::vector<std::vector<bool>>& outlying, double& all) {
+  std::vector<double> times;
+  for (std::size_t learner = 0; learner < evened.size(); ++learner) {
+    for (std::size_t i = 0; i < evened[learner].size(); ++i, ++all) {
+      if (outlying[learner][i]) times.push_back(evened[learner][i]);
+    }
+  }
+  return times;
 }
 
 /// Whether an outlier is followed by another far more often than by chance.
@@ -100,18 +116,23 @@ std::vector<std::size_t> common_outliers(const std::vector<std::vector<bool>>& o
   return draws;
 }
 
+std::optional<OutlierLaw> few_outliers(const std::vector<std::vector<double>>& evened,
+                                       const std::vector<std::vector<bool>>& outlying) {
+  double all = 0;
+  const auto times = those(evened, outlying, all);
+  const double share = static_cast<double>(times.size()) / all;
+  if (times.empty() || times.size() >= fewest || share > most) return {};
+  auto law = fit_family("deterministic", {times});
+  if (!law) return {};
+  return OutlierLaw{share, std::move(*law), times.size()};
+}
+
 std::optional<OutlierLaw> outlier_law(const std::vector<std::vector<double>>& evened,
                                       const std::vector<std::vector<bool>>& outlying,
                                       const Fits& of_all, const Fits& of_others) {
-  std::vector<double> times;
   double all = 0;
-  for (std::size_t learner = 0; learner < evened.size(); ++learner) {
-    for (std::size_t i = 0; i < evened[learner].size(); ++i, ++all) {
-      if (outlying[learner][i]) times.push_back(evened[learner][i]);
-    }
-  }
-  constexpr std::size_t fewest = 5;
-  constexpr double most = 0.1, gain = 10;
+  const auto times = those(evened, outlying, all);
+  constexpr double gain = 10;
   const auto count = static_cast<double>(times.size());
   const double share = count / all;
   if (times.size() < fewest || share > most || of_all.fits.empty() || of_others.fits.empty())

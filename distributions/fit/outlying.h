@@ -38,4 +38,9 @@ std::optional<OutlierLaw> outlier_law(const std::vector<std::vector<double>>& ev
                                       const std::vector<std::vector<bool>>& outlying,
                                       const Fits& of_all, const Fits& of_others);
 
+/// Of fewer than those five, which are taken for their mean; nothing where there are none, more, or
+/// more than a tenth.
+std::optional<OutlierLaw> few_outliers(const std::vector<std::vector<double>>& evened,
+                                       const std::vector<std::vector<bool>>& outlying);
+
 }  // namespace gradrace

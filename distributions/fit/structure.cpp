@@ -127,6 +127,7 @@ Structure structure_of(const Trace& trace) {
   }
   result.variation = std::sqrt(squares / result.n) / result.mean;
   result.share_between = between / squares;
+  if (covariance[0] < 1e-20) covariance.assign(lags + 1, 0);  // rounding
   result.variation_within = std::sqrt(covariance[0]);
   for (const double c : covariance) {
     result.pooled.push_back(covariance[0] > 0 ? c / covariance[0] : 0);

@@ -1,6 +1,7 @@
 #include "distributions/fit/trace_fit.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -85,6 +86,33 @@ void refuse_totals(const Trace& trace, const TraceSource& source) {
 
 constexpr double least_variation = 1e-9;
 
+/// Whether a learner's speed is another one by a tenth or more.
+bool speeds_differ(const Structure& one, const Structure& other) {
+  constexpr double far = 0.1;
+  const auto speeds = speeds_of(one), others = speeds_of(other);
+  for (std::size_t learner = 0; learner < speeds.size(); ++learner) {
+    if (std::abs(speeds[learner] / others[learner] - 1) > far) return true;
+  }
+  return false;
+}
+
+/// Tells few outliers that change speeds.
+std::string few_text(const Trace& trace, const std::vector<std::vector<bool>>& outlying,
+                     std::size_t count) {
+  double greatest = 0;
+  std::string whose;
+  for (std::size_t learner = 0; learner < outlying.size(); ++learner) {
+    for (std::size_t i = 0; i < outlying[learner].size(); ++i) {
+      if (!outlying[learner][i] || trace.series[learner][i] <= greatest) continue;
+      greatest = trace.series[learner][i];
+      whose = "learner " + trace.learners[learner] + ", draw " + std::to_string(i);
+    }
+  }
+  return count_text(count, "time") + " far above the others of the same learner, up to " +
+         short_number(greatest, 3) + " (" + whose +
+         "), would change speeds by a tenth or more: families and speeds are without";
+}
+
 /// Laws of times without the outlying ones, and one of these, where both say better what is there.
 void separate_outliers(TraceFit& fit) {
   const auto outlying = outlying_times(fit.trace);
@@ -100,7 +128,12 @@ void separate_outliers(TraceFit& fit) {
   for (std::size_t learner = 0; apart.evened && learner < evened.size(); ++learner) {
     for (double& x : evened[learner]) x *= speeds[learner];
   }
-  const auto law = outlier_law(evened, outlying, fit.fits, fits);
+  auto law = outlier_law(evened, outlying, fit.fits, fits);
+  if (!law && (fit.evened || apart.evened) && speeds_differ(fit.structure, apart.structure) &&
+      common_outliers(outlying).empty()) {
+    law = few_outliers(evened, outlying);
+    if (law) fit.doubts.push_back(few_text(fit.trace, outlying, law->count));
+  }
   if (!law) return;
   fit.structure = apart.structure;
   fit.evened = apart.evened;
@@ -141,6 +174,7 @@ TraceFit fit_again(const TraceFit& fit, Trace trace) {
   if (fit.fits.fits.empty()) return again;
   const std::string& family = fit.fits.fits.front().family;
   again.fits = {};
+  if (!(again.variation() > least_variation)) return again;
   if (auto law = fit_family(family, observations(again, others)))
     again.fits.fits = {std::move(*law)};
   return again;

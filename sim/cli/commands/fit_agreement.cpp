@@ -88,9 +88,10 @@ void add_intervals(const TraceFit& fit, FitAgreement& agreement) {
   };
   const auto intervals = bootstrap_intervals(fit.trace, agreement.draws, block_of(fit), statistics);
   for (std::size_t i = 0; i < found.size(); ++i) {
-    const Interval none{std::nan(""), std::nan("")};
-    agreement.numbers.push_back(
-        {found[i].first, found[i].second, i < intervals.size() ? intervals[i] : none});
+    Interval interval = i < intervals.size() ? intervals[i] : Interval{std::nan(""), std::nan("")};
+    if (found[i].first.ends_with("correlation"))
+      interval = {std::max(interval.low, -1.0), std::min(interval.high, 1.0)};
+    agreement.numbers.push_back({found[i].first, found[i].second, interval});
   }
 }
 
