@@ -7,6 +7,7 @@
 
 #include "distributions/fit/outlying.h"
 #include "distributions/fit/percent.h"
+#include "distributions/fit/readers/column_words.h"
 #include "sim/message_text.h"
 
 namespace gradrace {
@@ -74,6 +75,12 @@ std::string unlike_cancelled(const Trace& trace) {
 bool says_step(const std::string& column) {
   const std::string name = lowercase(column);
   return name.find("step") != std::string::npos || name.find("iter") != std::string::npos;
+}
+
+bool says_average(const std::string& column) {
+  constexpr std::string_view words[] = {"avg",    "average", "averaged", "mean",
+                                        "median", "ema",     "smoothed", "running"};
+  return has_word(words_of(column), words);
 }
 
 double mean_of(const Trace& trace, const std::function<bool(std::size_t, std::size_t)>& counts) {
@@ -212,6 +219,12 @@ std::vector<std::string> doubts_about(const Trace& trace, const TraceSource& sou
              (source.step_times || (trace.series.size() == 1 && says_step(source.times)))) {
     doubts.push_back("\"" + source.times + "\" is one series, perhaps of a whole job's steps; " +
                      slowest_option);
+  }
+  if (says_average(source.times)) {
+    doubts.push_back("\"" + source.times +
+                     "\" says that it is an average, of the times so far or of several: averages "
+                     "vary less and persist more than minibatches; say --column NAME for the times "
+                     "themselves");
   }
   if (const std::string unlike = unlike_cancelled(trace); !unlike.empty()) doubts.push_back(unlike);
   if (!trace.cancelled.empty() || same) return doubts;

@@ -23,7 +23,7 @@ void refuse_pipe(const fs::path& file) {
 /// Whether a text in JSON has events, and no records: objects a line or in an array, none of which
 /// says a phase.
 bool has_events(const TraceText& file) {
-  std::string_view text = file.text;
+  std::string_view text = without_mark(file.text);
   while (!text.empty() && std::string_view(" \t\r\n").find(text.front()) != std::string_view::npos)
     text.remove_prefix(1);
   if (!text.starts_with('{') && !text.starts_with('[')) return false;
@@ -42,7 +42,7 @@ bool has_events(const TraceText& file) {
       text.find("\"traceEvents\"") != std::string_view::npos)
     return true;
   if (list) return inside == std::string_view::npos || text[inside] == ']';
-  return !nlohmann::json::accept(text.substr(0, text.find('\n')));
+  return !trimmed(text.substr(0, text.find('\n'))).ends_with('}');
 }
 
 void keep(ReadTrace& read, const TraceRequest& request) {

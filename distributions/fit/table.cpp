@@ -23,9 +23,7 @@ class Rows {
       : file_(file), rest_(text), separator_(shape.separator), comments_(shape.comments) {
     line_ += static_cast<std::size_t>(
         std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(shape.begin), '\n'));
-    rest_.remove_prefix(shape.begin);
-    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-    if (rest_.starts_with(byte_order_mark)) rest_.remove_prefix(byte_order_mark.size());
+    rest_ = without_mark(rest_.substr(shape.begin));
   }
 
   /// The next row that is no empty line; false at the end.
@@ -144,6 +142,12 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
+std::string_view without_mark(std::string_view text) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  return text;
+}
+
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view blanks = " \t\r";
   while (!text.empty() && blanks.find(text.front()) != std::string_view::npos)
@@ -193,6 +197,7 @@ std::size_t Table::column(std::string_view name, std::string_view key) const {
   std::erase(known, "");
   const auto nearest = nearest_name(name, known);
   if (count == 0 && !nearest.empty()) allowed += "; did you mean " + shown(nearest) + "?";
+  if (count > 1) allowed += "; rename all but one of them in the line of names";
   throw TraceError(
       key,
       file.string() + " has " + (count > 1 ? "more than one" : "no") + " column " + shown(name),

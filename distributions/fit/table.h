@@ -55,6 +55,9 @@ bool is_number(std::string_view cell);
 /// The bytes of a file, unpacked if gzip packed it.  Throws TraceError.
 std::string read_trace_file(const std::filesystem::path& file);
 
+/// Without a byte-order mark at its beginning.
+std::string_view without_mark(std::string_view text);
+
 /// Without blanks around it.
 std::string_view trimmed(std::string_view text);
 

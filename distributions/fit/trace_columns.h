@@ -1,5 +1,7 @@
 #pragma once
 
+#include <compare>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,13 +31,22 @@ struct TraceRequest {
   bool chooses_by(const std::string& column) const;
 };
 
+/// Which step a row is of, in the order in which its learner made them.
+struct StepPlace {
+  std::size_t pass;  // how often the step went back before
+  double epoch, step;
+
+  auto operator<=>(const StepPlace&) const = default;
+};
+
 /// The columns of a table that a fit reads, and how they were chosen.
 struct TraceColumns {
   std::vector<std::string> times;
-  std::vector<std::string> learners;  // together; empty: each column of times is one learner's
-  std::string step, epoch;            // that count steps, and start them again; else empty
-  std::string time_why;               // "chosen by its name"; empty where it was asked for
-  std::string learner_why;            // the same
+  std::vector<std::string> learners;   // together; empty: each column of times is one learner's
+  std::string step, epoch;             // that count steps, and start them again; else empty
+  std::string time_why;                // "chosen by its name"; empty where it was asked for
+  std::string learner_why;             // the same
+  std::vector<StepPlace> places = {};  // [row]; empty: no column counts steps
 };
 
 /// Chooses by names: the column of times is the one that is asked for, else the only one whose name

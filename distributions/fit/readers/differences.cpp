@@ -9,10 +9,11 @@ namespace {
 constexpr double day = 86400;
 constexpr double most_left = 0.9;  // of a total that began again; a clock set back keeps more
 
-/// Of the values of all learners; 0 where none rises.
-double median_rise(const std::vector<RunningTotal>& series) {
+/// Of the values or the steps of all learners; 0 where none rises.
+double median_rise(const std::vector<RunningTotal>& series, std::vector<double> RunningTotal::*of) {
   std::vector<double> rises;
-  for (const auto& [values, steps] : series) {
+  for (const auto& totals : series) {
+    const auto& values = totals.*of;
     for (std::size_t i = 1; i < values.size(); ++i) {
       if (values[i] > values[i - 1]) rises.push_back(values[i] - values[i - 1]);
     }
@@ -45,7 +46,7 @@ std::size_t go_over_midnight(std::vector<double>& values, double rise) {
 
 class Maker {
  public:
-  Maker(Differences& all, double rise) : all_(all), rise_(rise) {}
+  Maker(Differences& all, double rise, double stride) : all_(all), rise_(rise), stride_(stride) {}
 
   void add(const RunningTotal& totals, bool restarts) {
     const auto& [values, steps] = totals;
@@ -75,7 +76,8 @@ class Maker {
         if (gone < 0 && steps[i] > first_step) {
           ++all_.left_out;  // steps that are made again, after a pause
         } else {
-          times.insert(times.end(), end - i, (values[i] - before) / (gone > 0 ? gone : count));
+          const double made = gone > 0 ? gone : gone < 0 ? count * stride_ : count;
+          times.insert(times.end(), end - i, (values[i] - before) / made);
         }
       }
       before = values[i];
@@ -86,14 +88,15 @@ class Maker {
 
  private:
   Differences& all_;
-  const double rise_;
+  const double rise_, stride_;  // usual ones, of values and of steps
 };
 
 }  // namespace
 
 Differences differences_of(std::vector<RunningTotal> series, bool clock) {
   Differences result;
-  const double rise = median_rise(series);
+  const double rise = median_rise(series, &RunningTotal::values);
+  const double stride = std::max(1.0, median_rise(series, &RunningTotal::steps));
   std::size_t rises = 0, falls = 0;
   bool restarts = false;
   for (auto& [values, steps] : series) {
@@ -106,7 +109,7 @@ Differences differences_of(std::vector<RunningTotal> series, bool clock) {
     }
   }
   result.falls = falls >= 2 * rises;
-  Maker maker(result, rise);
+  Maker maker(result, rise, stride);
   for (const auto& totals : series) maker.add(totals, restarts);
   return result;
 }

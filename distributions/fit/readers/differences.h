@@ -22,10 +22,10 @@ struct Differences {
 };
 
 /// From a value to the next larger one, over how far the steps go on between them (by one a value
-/// where there are none or they do not rise), so that equal values share what follows.  A total
-/// that falls to a value as small as a few differences, or small beside the total, began again at
-/// 0, and so did the first one where any does; so does one where the step goes back to the first.
-/// `clock`: values are seconds of a day.
+/// where there are none or they stay, by as much as usual where they go back), so that equal values
+/// share what follows.  A total that falls to a value as small as a few differences, or small
+/// beside the total, began again at 0, and so did the first one where any does; so does one where
+/// the step goes back to the first. `clock`: values are seconds of a day.
 Differences differences_of(std::vector<RunningTotal> series, bool clock);
 
 }  // namespace gradrace

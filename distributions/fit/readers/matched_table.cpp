@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <cctype>
 #include <regex>
 
+#include "distributions/fit/readers/cell_time.h"
 #include "distributions/fit/readers/found_table.h"
 #include "sim/hash.h"
 #include "sim/message_text.h"
@@ -43,6 +45,62 @@ Pattern pattern_of(const std::string& words) {
   return pattern;
 }
 
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+/// Whether a number goes on from the first of two neighbouring places to the other one.
+bool goes_on(std::string_view line, std::size_t at) {
+  const auto digit = [&](std::size_t i) { return i < line.size() && is_digit(line[i]); };
+  const auto mark = [&](std::size_t i) {
+    return i < line.size() && std::string_view(",.'").find(line[i]) != std::string_view::npos;
+  };
+  if (at == 0) return false;
+  return (digit(at - 1) && (digit(at) || (mark(at) && digit(at + 1)))) ||
+         (mark(at - 1) && digit(at) && at > 1 && digit(at - 2));
+}
+
+/// "ms" of " ms | loss 1"; empty where no unit of time follows.
+std::string_view unit_behind(std::string_view rest) {
+  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  const auto end = std::ranges::find_if(rest, [](char c) {
+    return std::isspace(static_cast<unsigned char>(c)) != 0 ||
+           std::ispunct(static_cast<unsigned char>(c)) != 0;
+  });
+  rest = rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
+  return seconds_of_unit(rest) ? rest : std::string_view();
+}
+
+/// Refuses a time of which parentheses took a part, or which is of another unit than the first.
+class TimeCheck {
+ public:
+  void check(const fs::path& file, std::size_t number, std::string_view line, std::size_t begin,
+             std::size_t end) {
+    const std::string time(line.substr(begin, end - begin));
+    const std::string place = file.string() + ":" + std::to_string(number) +
+                              ": the parentheses of --pattern match " + shown(time);
+    if (begin < end && (goes_on(line, begin) || goes_on(line, end))) {
+      const std::size_t from = std::min(line.find_last_not_of("0123456789,.'", begin) + 1, begin);
+      const std::size_t to = std::min(line.find_first_not_of("0123456789,.'", end), line.size());
+      throw TraceError("pattern", place + ", a part of " + shown(line.substr(from, to - from)),
+                       "a group that takes all of the number, such as ([0-9.,]+)");
+    }
+    const std::string unit(unit_behind(line.substr(end)));
+    if (number_ == 0) {
+      number_ = number;
+      unit_ = unit;
+    } else if (unit != unit_) {
+      throw TraceError("pattern",
+                       place + (unit.empty() ? " without a unit" : " of unit " + unit) +
+                           ", and in line " + std::to_string(number_) +
+                           (unit_.empty() ? " there is none" : " it is " + unit_),
+                       "a group that takes the unit too, such as ([0-9.]+ *[a-z]+)");
+    }
+  }
+
+ private:
+  std::size_t number_ = 0;  // of the first line
+  std::string unit_;
+};
+
 }  // namespace
 
 FoundTable matched_table(const fs::path& file, std::string_view text, const std::string& words) {
@@ -56,7 +114,9 @@ FoundTable matched_table(const fs::path& file, std::string_view text, const std:
   const auto nameless = std::ranges::find(groups, "");
   if (nameless != groups.end() && std::ranges::find(groups, "time") == groups.end())
     *nameless = "time";
-  if (std::ranges::find(groups, "time") == groups.end()) {
+  const auto time =
+      static_cast<std::size_t>(std::ranges::find(groups, "time") - groups.begin()) + 1;
+  if (time > groups.size()) {
     throw TraceError("pattern",
                      "--pattern " + shown(words) + " has no group of parentheses around the time",
                      allowed);
@@ -67,6 +127,7 @@ FoundTable matched_table(const fs::path& file, std::string_view text, const std:
   try {
     const std::regex regex(pattern);
     std::size_t number = 0;
+    TimeCheck times;
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
       const std::size_t cut = std::min(end, at + longest);
@@ -75,6 +136,9 @@ FoundTable matched_table(const fs::path& file, std::string_view text, const std:
       ++number;
       std::cmatch match;
       if (!std::regex_search(begin, text.data() + cut, match, regex)) continue;
+      times.check(file, number, {begin, text.data() + cut},
+                  static_cast<std::size_t>(match.position(time)),
+                  static_cast<std::size_t>(match.position(time) + match.length(time)));
       auto& row = found.table.rows.emplace_back();
       for (std::size_t i = 0; i < groups.size(); ++i) {
         if (!groups[i].empty()) row.push_back(match[i + 1].str());

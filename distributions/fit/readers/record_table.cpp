@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "distributions/fit/readers/found_table.h"
 #include "sim/hash.h"
@@ -16,6 +17,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t deepest = 16;         // objects in objects
 constexpr std::size_t most_columns = 1000;  // memory grows with rows times columns
+constexpr std::string_view no_numbers[] = {"NaN", "-Infinity", "Infinity"};
 
 /// Collects columns as keys come.
 class Records {
@@ -76,6 +78,36 @@ class Records {
                    "--pattern REGEX with a group of parentheses around the time");
 }
 
+/// Null where it is no JSON.  NaN and infinities, which Python writes, are null.
+Json parsed(const fs::path& file, std::size_t line, std::string_view text) {
+  std::string known;
+  bool quoted = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view rest = text.substr(at);
+    const auto bare = std::ranges::find_if(
+        no_numbers, [&](auto word) { return !quoted && rest.starts_with(word); });
+    if (rest.front() == '"') quoted = !quoted;
+    const std::size_t taken = bare != std::end(no_numbers)     ? bare->size()
+                              : quoted && rest.front() == '\\' ? 2
+                                                               : 1;
+    known += bare != std::end(no_numbers) ? "null" : rest.substr(0, taken);
+    at += taken;
+  }
+  std::vector<std::set<std::string>> keys;  // of the objects that a place lies in
+  const auto check = [&](int, Json::parse_event_t event, Json& value) {
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second) {
+      throw TraceError("path",
+                       file.string() + ":" + std::to_string(line) + ": an object has the key " +
+                           shown(value.get<std::string>()) + " twice",
+                       "a key once, so that it is clear which value counts");
+    }
+    return true;
+  };
+  return Json::parse(known, check, false);
+}
+
 /// "{...}" of ":::MLLOG {...}".
 std::string_view object_in(std::string_view line) {
   const std::size_t begin = line.starts_with(":::") ? line.find('{') : 0;
@@ -91,7 +123,7 @@ void read_lines(const fs::path& file, std::string_view text, Records& records,
     ++number;
     at = end + 1;
     if (line.empty() || line.starts_with('#')) continue;
-    const Json object = Json::parse(line, nullptr, false);
+    const Json object = parsed(file, number, line);
     if (!object.is_object()) {
       if (at < text.size() || number == 1) refuse(file, number);
       notes.emplace_back("the last line was cut, and is left out");
@@ -110,9 +142,10 @@ FoundTable record_table(const fs::path& file, std::string_view text) {
   hash.add_bytes(text);
   found.table.file = file;
   found.table.hash = hash.hex();
+  text = without_mark(text);
   Records records(found.table);
   if (trimmed(text).starts_with('[')) {
-    const Json list = Json::parse(text, nullptr, false);
+    const Json list = parsed(file, 1, text);
     if (!list.is_array()) refuse(file, 1);
     for (const auto& object : list) {
       if (!object.is_object()) refuse(file, 1);

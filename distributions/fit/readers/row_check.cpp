@@ -5,6 +5,7 @@
 #include <map>
 #include <ranges>
 #include <set>
+#include <tuple>
 
 #include "distributions/fit/readers/cell_time.h"
 #include "distributions/fit/readers/column_words.h"
@@ -30,6 +31,8 @@ constexpr std::string_view other_words[] = {
     "fold",    "year",    "month",     "day",    "hour",  "minute",  "microbatch", "micro",
     "schritt", "power",   "status"};
 
+constexpr std::string_view setting_words[] = {"size", "length", "len", "world", "count", "num"};
+
 using Names = std::vector<std::string>;
 
 /// Whether times differ between kinds far beyond chance, by Kruskal and Wallis's H, which has the
@@ -44,6 +47,24 @@ bool times_differ(const NameKinds& kinds, const std::vector<double>& times) {
     h += 12 / (n * (n + 1)) * sums[kind] * sums[kind] / static_cast<double>(kinds.counts[kind]);
   const double free = static_cast<double>(sums.size()) - 1;
   return h > free + 6 * std::sqrt(2 * free);
+}
+
+/// Whether times of one kind are nearly all shorter than those of another: of kinds in the order of
+/// their medians nine tenths below nine tenths of the next.
+bool hardly_overlap(const NameKinds& kinds, const std::vector<double>& times) {
+  std::vector<std::vector<double>> of(kinds.names.size());
+  for (std::size_t row = 0; row < times.size(); ++row) {
+    if (!std::isnan(times[row])) of[kinds.of[row]].push_back(times[row]);
+  }
+  if (std::ranges::any_of(of, &std::vector<double>::empty)) return false;
+  const auto at = [](const std::vector<double>& sorted, double p) {
+    return sorted[static_cast<std::size_t>(p * static_cast<double>(sorted.size() - 1))];
+  };
+  for (auto& one : of) std::ranges::sort(one);
+  std::ranges::sort(of, {}, [&](const auto& one) { return at(one, 0.5); });
+  return std::ranges::adjacent_find(of, [&](const auto& one, const auto& next) {
+           return at(one, 0.9) >= at(next, 0.1);
+         }) == of.end();
 }
 
 /// Whether each learner has rows of one kind alone.
@@ -69,13 +90,15 @@ class RowCheck {
     for (const bool called_so : {true, false}) {
       for (std::size_t column = 0; column < table_.names.size(); ++column) {
         const auto& name = table_.names[column];
-        if (is_used(name) || has_word(words_of(name), kind_words) != called_so) continue;
-        const auto kinds = kinds_in(column);
+        const bool numbers = is_setting(column);
+        if (is_used(name) || (!numbers && has_word(words_of(name), kind_words)) != called_so)
+          continue;
+        const auto kinds = numbers ? kinds_of(table_.cells(column), 1) : kinds_in(column);
         if (kinds.names.size() < 2 || told_by_learner_of_several(kinds)) continue;
         if (called_so ? kinds.counts[1] < 2
                       : (20 * kinds.counts[1] < table_.rows.size() || !times_differ(kinds, times_)))
           continue;
-        refuse_kinds(name, kinds);
+        if (!numbers || hardly_overlap(kinds, times_)) refuse_kinds(name, kinds);
       }
     }
   }
@@ -85,6 +108,16 @@ class RowCheck {
         (request_.learners && columns_.learners.empty()))
       return;
     const double rows = rows_a_step({});
+    if (rows < 1.5 && columns_.learners.empty() && !request_.learners &&
+        rows_a_step({}, false) >= 1.5) {
+      const std::size_t passes = std::ranges::max(columns_.places, {}, &StepPlace::pass).pass;
+      throw TraceError("learner_column",
+                       table_.file.string() + ": column " + columns_.step + " goes back " +
+                           count_text(passes, "time") +
+                           ": are the rows of several learners, one after the other, or of one "
+                           "that began again?",
+                       "--learner COLUMN, or --learner '' where all rows are one learner's");
+    }
     if (rows < 1.5) return;
     Names tell;  // columns that tell the rows of a step apart
     for (std::size_t column = 0; column < table_.names.size(); ++column) {
@@ -122,6 +155,22 @@ class RowCheck {
   }
 
  private:
+  /// Whether a column has few numbers, each of several rows, and counts nothing.
+  bool is_setting(std::size_t column) const {
+    constexpr std::size_t most = 8, fewest_rows = 5;
+    const auto& name = table_.names[column];
+    const auto words = words_of(name);
+    if (request_.differences || says_time(name) || says_stamp(name) ||
+        (has_word(words, other_words) && !has_word(words, setting_words)))
+      return false;
+    std::map<std::string_view, std::size_t> counts;
+    for (const auto cell : table_.cells(column)) {
+      ++counts[cell];
+      if (!is_number(cell) || counts.size() > most) return false;
+    }
+    return std::ranges::min(counts | std::views::values) >= fewest_rows;
+  }
+
   /// Whether a column has few texts or whole numbers, about equally often.
   bool may_be_learners(std::size_t column) const {
     constexpr std::size_t fewest = 5;  // rows of each
@@ -177,15 +226,14 @@ class RowCheck {
   }
 
   /// Rows that share a learner, a step and, unless it is empty, the cell of a column; their mean.
-  double rows_a_step(const std::string& column) const {
-    Names keys{columns_.step};
-    if (!columns_.epoch.empty()) keys.push_back(columns_.epoch);
-    if (!column.empty()) keys.push_back(column);
-    const auto of_keys = learner_names(table_, keys);
-    std::set<std::pair<std::string, std::string>> different;
-    for (std::size_t row = 0; row < of_keys.size(); ++row)
-      different.emplace(learners_[row], of_keys[row]);
-    return static_cast<double>(of_keys.size()) / static_cast<double>(different.size());
+  double rows_a_step(const std::string& column, bool by_pass = true) const {
+    const auto cells = learner_names(table_, column.empty() ? Names{} : Names{column});
+    std::set<std::tuple<std::string, StepPlace, std::string>> different;
+    for (std::size_t row = 0; row < cells.size(); ++row) {
+      const auto& [pass, epoch, step] = columns_.places[row];
+      different.emplace(learners_[row], StepPlace{by_pass ? pass : 0, epoch, step}, cells[row]);
+    }
+    return static_cast<double>(cells.size()) / static_cast<double>(different.size());
   }
 
   [[noreturn]] void refuse_kinds(const std::string& name, const NameKinds& kinds) const {

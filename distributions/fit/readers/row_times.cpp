@@ -4,8 +4,10 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
 
+#include "distributions/fit/readers/cell_time.h"
 #include "distributions/fit/readers/column_words.h"
 #include "distributions/fit/readers/differences.h"
 #include "distributions/fit/readers/nested_rows.h"
@@ -28,6 +30,25 @@ bool cancelled_in(const Table& table, std::size_t row, std::size_t column) {
                        " must say whether the minibatch was cancelled, got " +
                        shown(table.rows[row][column]),
                    "1 or true (cancelled), 0 or false");
+}
+
+/// Whether no zone stands behind a stamp's clock.
+bool has_no_zone(std::string_view stamp) {
+  return stamp.find_first_of("zZ+-U", std::min(stamp.find(':'), stamp.size())) ==
+         std::string_view::npos;
+}
+
+/// Whether one time is an hour longer than the others, as where a clock is put forward in spring.
+bool is_summer_time(std::span<const double> times) {
+  constexpr double hour = 3600;
+  const auto odd = std::ranges::max_element(times);
+  double least = hour, most = 0;
+  for (auto one = times.begin(); one != times.end(); ++one) {
+    if (one == odd) continue;
+    least = std::min(least, *one);
+    most = std::max(most, *one);
+  }
+  return most < hour / 2 && *odd >= hour + least / 2 && *odd <= hour + 2 * most;
 }
 
 struct RowTime {
@@ -59,6 +80,22 @@ class Maker {
   }
 
  private:
+  /// Refuses columns of different units, by their cells or their names.
+  void check_units(const std::string& name, bool seconds) {
+    double unit = seconds ? 1 : 0;  // in seconds; 0: unknown
+    for (const auto& word : words_of(name)) {
+      if (!seconds) unit = seconds_of_unit(word).value_or(unit);
+    }
+    const auto& first = columns_.times.front();
+    if (name == first) unit_ = {unit, seconds};
+    const bool unknown = unit * unit_.first == 0 && seconds == unit_.second;
+    if (unit == unit_.first || unknown) return;
+    throw TraceError(
+        "column",
+        table_.file.string() + ": columns " + first + " and " + name + " are of different units",
+        "columns of one unit, which is said in all cells or in none");
+  }
+
   std::vector<double> values_of(const std::string& name) {
     const bool positive =
         !request_.differences && request_.sum_by.empty() && request_.begin.empty();
@@ -79,7 +116,9 @@ class Maker {
           "--differences, for the times from each row to the next of its learner; or --begin "
           "COLUMN --end COLUMN");
     }
+    check_units(name, column.seconds);
     clock_ = column.clock;
+    local_ = column.stamps && has_no_zone(table_.rows.front()[column_]);
     if (!column.note.empty() && std::ranges::find(found_.notes, column.note) == found_.notes.end())
       found_.notes.push_back(column.note);
     if (column.seconds && !std::exchange(told_seconds_, true) && found_.units.empty())
@@ -89,6 +128,7 @@ class Maker {
 
   /// Of the rows' values a learner's minibatches.
   void finish(const std::string& learner, Series& series) {
+    order(series);
     const std::size_t rows = series.size();
     while (!series.empty() && std::isnan(series.back().time)) series.pop_back();
     if (series.size() < rows) blanks_.emplace_back(learner, rows - series.size());
@@ -112,6 +152,18 @@ class Maker {
       for (auto& one : series) one.time = request_.items / one.time;
     }
     if (!request_.sum_by.empty()) series = sums(series);
+  }
+
+  /// By step; a total that rises as it stands is in order.
+  void order(Series& series) {
+    const auto place = [&](const RowTime& one) { return columns_.places[one.row]; };
+    if (columns_.places.empty() || std::ranges::is_sorted(series, {}, place) ||
+        (request_.differences && std::ranges::is_sorted(series, {}, &RowTime::time)))
+      return;
+    std::ranges::stable_sort(series, {}, place);
+    if (!std::exchange(told_order_, true))
+      found_.notes.push_back("rows are put into the order of " + columns_.step);
+    found_.plain = false;
   }
 
   bool is_good(double time) const {
@@ -218,16 +270,16 @@ class Maker {
         }
       }
     }
+    if (std::ranges::find(sum_by, columns_.step) == sum_by.end()) return sum_keys_;
+    for (std::size_t row = 0; row < sum_keys_.size(); ++row)
+      sum_keys_[row] += "/" + std::to_string(columns_.places[row].pass);
     return sum_keys_;
   }
 
   std::vector<double> steps_of(const Series& series) const {
     std::vector<double> steps;
-    if (columns_.step.empty()) return steps;
-    const std::size_t column = table_.column(columns_.step, "step");
     for (const auto& one : series) {
-      steps.emplace_back();
-      parse_number(trimmed(table_.rows[one.row][column]), steps.back());
+      if (!columns_.places.empty()) steps.push_back(columns_.places[one.row].step);
     }
     return steps;
   }
@@ -307,6 +359,29 @@ class Maker {
     found_.plain = false;
   }
 
+  void check_clock(const Names& learners) {
+    for (const auto& learner : learners) {
+      std::vector<double> times;
+      for (const auto& one : series_[learner]) times.push_back(one.time);
+      if (!is_summer_time(times)) continue;
+      const std::size_t odd =
+          static_cast<std::size_t>(std::ranges::max_element(times) - times.begin());
+      const bool rows = !request_.differences;
+      throw TraceError(
+          rows ? "begin" : "differences",
+          (rows ? place_of(table_, series_[learner][odd].row) : table_.file.string() + ": ") +
+              "a time is " + short_number(times[odd]) +
+              " s, an hour longer than the others, and the stamps have no zone: as where summer "
+              "time begins",
+          (rows ? "--where '" + request_.begin + "!=" +
+                      std::string(trimmed(table_.rows[series_[learner][odd].row]
+                                                     [table_.column(request_.begin, "begin")])) +
+                      "' for the others"
+                : std::string("stamps with a zone, such as 2026-03-29T03:00:00+02:00")) +
+              "; or --durations where it took so long");
+    }
+  }
+
   Trace made(bool wide) {
     if (request_.differences) difference();
     if (!request_.sum_by.empty()) tell_sums();
@@ -317,6 +392,7 @@ class Maker {
       for (const auto& [name, times] : series_) trace.learners.push_back(name);
       sort_learners(trace.learners);
     }
+    if (local_ && !request_.durations) check_clock(trace.learners);
     const bool cancels = !request_.cancelled.empty();
     const std::size_t cancelled = cancels ? table_.column(request_.cancelled, "censored") : 0;
     for (const auto& name : trace.learners) {
@@ -335,11 +411,12 @@ class Maker {
   const TraceColumns& columns_;
   const TraceRequest& request_;
   std::size_t column_ = 0;  // of the times that are made
-  bool told_seconds_ = false, clock_ = false;
+  bool told_seconds_ = false, told_order_ = false, clock_ = false, local_ = false;
   std::map<std::string, Series> series_;  // by learner
   std::vector<std::pair<std::string, std::size_t>> blanks_;
   Names sum_keys_;
   std::string begin_column_;
+  std::pair<double, bool> unit_;  // of the first column; whether its cells are in seconds
   bool sought_begin_ = false;
   std::vector<double> begins_, ends_;     // [row]; empty: not known
   std::size_t inner_ = 0, crossing_ = 0;  // rows of sums

@@ -27,7 +27,7 @@ std::vector<Line> first_lines(std::string_view text) {
   for (std::size_t at = 0; at < text.size() && lines.size() < enough;) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     std::string_view line = text.substr(at, end - at);
-    if (at == 0 && line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
+    if (at == 0) line = without_mark(line);
     if (!trimmed(line).empty()) lines.push_back({at, line, line.starts_with('#')});
     at = end + 1;
   }

@@ -8,6 +8,7 @@
 #include "distributions/fit/readers/file_names.h"
 #include "distributions/fit/readers/found_table.h"
 #include "distributions/fit/readers/row_times.h"
+#include "distributions/fit/readers/step_places.h"
 #include "sim/hash.h"
 #include "sim/message_text.h"
 
@@ -31,7 +32,8 @@ std::string cancelled_column(const Table& table) {
 
 FoundTable table_in(const TraceText& file, const TraceRequest& request) {
   if (!request.pattern.empty()) return matched_table(file.file, file.text, request.pattern);
-  const auto begin = trimmed(std::string_view(file.text).substr(0, file.text.find('\n')));
+  const auto begin =
+      trimmed(without_mark(std::string_view(file.text).substr(0, file.text.find('\n'))));
   const bool records = begin.starts_with('{') || begin.starts_with('[') || begin.starts_with(":::");
   return records ? record_table(file.file, file.text) : separated_table(file.file, file.text);
 }
@@ -101,18 +103,25 @@ bool is_plain(const FoundTable& found, const TraceColumns& columns, const TraceR
 
 /// How many learners a step has, where nearly all steps have as many and some come again; 0: they
 /// have not, or no column counts steps.
-std::size_t learners_a_step(const Table& table, const TraceColumns& columns) {
+std::size_t learners_a_step(const TraceColumns& columns) {
   constexpr std::size_t fewest_steps = 8;
   if (columns.step.empty() || columns.learners.empty()) return 0;
-  std::vector<std::string> counters{columns.step};
-  if (!columns.epoch.empty()) counters.push_back(columns.epoch);
-  std::map<std::string, std::size_t> rows;
-  for (const auto& name : learner_names(table, counters)) ++rows[name];
+  std::map<StepPlace, std::size_t> rows;
+  for (const auto& place : columns.places) ++rows[place];
   std::map<std::size_t, std::size_t> steps;  // [rows of a step]
   for (const auto& [step, count] : rows) ++steps[count];
   const auto most = std::ranges::max_element(steps, {}, [](const auto& one) { return one.second; });
   if (most->first == 1) return 0;  // the column numbers rows
   return rows.size() >= fewest_steps && 10 * most->second >= 9 * rows.size() ? most->first : 0;
+}
+
+void tell_passes(const TraceColumns& columns, std::vector<std::string>& notes) {
+  if (columns.places.empty()) return;
+  const std::size_t passes = std::ranges::max(columns.places, {}, &StepPlace::pass).pass;
+  if (passes > 0)
+    notes.push_back("column " + columns.step + " goes back " + count_text(passes, "time") +
+                    " in a learner's rows, as in a new epoch or where a job goes on from a "
+                    "checkpoint: steps that come again then are other minibatches");
 }
 
 }  // namespace
@@ -131,6 +140,8 @@ ReadTrace table_trace(const std::vector<TraceText>& files, const TraceRequest& r
     columns.learners = {file_column};
     columns.learner_why = "a file a learner";
   }
+  columns.places = step_places(found.table, columns);
+  tell_passes(columns, found.notes);
   const bool wide = columns.times.size() > 1;
   if (wide && !request.cancelled.empty()) {
     throw TraceError("censored",
@@ -156,7 +167,7 @@ ReadTrace table_trace(const std::vector<TraceText>& files, const TraceRequest& r
   source.notes = found.notes;
   if (!request.cancelled.empty()) return result;
   source.cancelled_hint = cancelled_column(found.table);
-  const std::size_t a_step = learners_a_step(found.table, columns);
+  const std::size_t a_step = learners_a_step(columns);
   if (a_step < result.trace.series.size()) source.learners_a_step = a_step;
   return result;
 }

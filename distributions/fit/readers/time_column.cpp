@@ -17,6 +17,7 @@ constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 /// that may stand there or between thousands ("1,234", "1.234").
 struct Marks {
   std::optional<std::size_t> point, comma, open_point, open_comma;
+  bool below_1000 = false, others = false;  // numbers without a mark
 };
 
 Marks marks_in(const Table& table, std::size_t column) {
@@ -26,7 +27,12 @@ Marks marks_in(const Table& table, std::size_t column) {
   };
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     const std::string& cell = table.rows[row][column];
-    if (cell.find_first_of(",.") == std::string::npos) continue;
+    if (cell.find_first_of(",.") == std::string::npos) {
+      const auto digits = trimmed(cell).find_first_not_of("0123456789");
+      const std::size_t count = std::min(digits, trimmed(cell).size());
+      if (count > 0) (count <= 3 ? marks.below_1000 : marks.others) = true;
+      continue;
+    }
     const auto by_point = cell_time(cell, DecimalMark::point),
                by_comma = cell_time(cell, DecimalMark::comma);
     if (by_point && by_comma) {
@@ -70,6 +76,11 @@ DecimalMark mark_of(const Table& table, std::size_t column) {
   if (marks.open_comma && (marks.open_point || !commas)) {
     refuse_mark(table, *marks.open_comma, column,
                 ", whose comma may stand before decimals or between thousands");
+  }
+  if (marks.open_point && marks.below_1000 && !marks.others) {
+    refuse_mark(table, *marks.open_point, column,
+                ", whose point may stand before decimals or, since numbers below 1000 have none, "
+                "between thousands");
   }
   if (marks.open_point && commas) {
     refuse_mark(table, *marks.open_point, column,

@@ -86,7 +86,8 @@ TEST_CASE("trace: every defect is said with file, line, column and what is allow
       {"who,t\n1,1 s\n", "column", ":2: t must be a time, got \"1 s\"", number},
       {",who,time\n1,1,1\n", "column", " has no column \"t\"", "who, time"},
       {"who,tt\n1,1\n", "column", " has no column \"t\"", "who, tt; did you mean \"tt\"?"},
-      {"who,t,t\n1,1,1\n", "column", " has more than one column \"t\"", "who, t, t"},
+      {"who,t,t\n1,1,1\n", "column", " has more than one column \"t\"",
+       "who, t, t; rename all but one of them in the line of names"},
       {"whom,t\n1,1\n", "learner_column", " has no column \"who\"",
        "whom, t; did you mean \"whom\"?"},
   };

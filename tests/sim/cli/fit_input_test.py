@@ -4,6 +4,7 @@ import datetime
 import gzip
 import itertools
 import json
+import math
 import random
 import unittest
 
@@ -294,6 +295,155 @@ class Rows(Input):
         self.assertAlmostEqual(facts["mean"], sum(times) / 40, delta=1e-6)
         self.trace(lines("step,its_s", enumerate(times)))
         self.assertEqual(self.fit("trace.csv", "--column", "its_s", "--durations")[1]["times"], 40)
+
+
+class Order(Input):
+    """Rows of a learner stand in the order of its steps, and a step that comes again is another."""
+
+    def test_a_step_that_goes_back_and_comes_again_is_another_minibatch(self):
+        times = gamma_times(120)
+        restarted = [(n % 2, n // 2 % 20, x) for n, x in enumerate(times)]
+        self.trace(lines("rank,step,time", restarted))
+        for words in ((), ("--sum-by", "step")):
+            told, facts = self.fit("trace.csv", *words)
+            self.assertEqual(facts["times"], 120)
+            self.assertAlmostEqual(facts["mean"], sum(times) / 120, delta=1e-9)
+            self.assertIn("column step goes back 2 times in a learner's rows", told)
+            self.assertEqual(facts["warnings"], [])
+        parts = [(r, n, name, x * share) for r, n, x in restarted for name, share in (("fwd", 0.25), ("bwd", 0.75))]
+        one_by_one = sorted(parts[:40], key=lambda row: row[2])  # all of one op, then all of the other
+        shuffled = random.Random(1).sample(parts[:80], 80)
+        for table, count in ((parts, 120), (one_by_one, 20), (shuffled, 40)):
+            self.trace(lines("rank,step,op,time", table))
+            _, facts = self.fit("trace.csv", "--sum-by", "step")
+            self.assertEqual(facts["times"], count)
+            self.assertAlmostEqual(facts["mean"], sum(times[:count]) / count, delta=1e-9)
+        # A job that goes on from step 10, two times alike.
+        steps = [*range(20), *range(10, 30)]
+        self.trace(
+            lines("rank,step,op,time", [(r, n, o, x) for n in steps for r in (0, 1) for o, x in (("fwd", 0.1), ("bwd", f"{0.2 + n * 3 % 7 / 100:.3f}"))])
+        )
+        told, facts = self.fit("trace.csv", "--sum-by", "step")
+        self.assertEqual(facts["times"], 80)
+        self.assertAlmostEqual(facts["mean"], sum(0.3 + n * 3 % 7 / 100 for n in steps) / 40, delta=1e-9)
+        self.assertIn("column step goes back 1 time in a learner's rows", told)
+
+    def test_rows_without_a_learner_whose_step_goes_back_are_asked_for(self):
+        self.trace(lines("step,time", [(n % 20, x) for n, x in enumerate(gamma_times(60))]))
+        told = self.refused("trace.csv")
+        self.assertIn("column step goes back 2 times: are the rows of several learners, one after the other", told)
+        self.assertNotIn("--sum-by", told)
+        self.assertEqual(self.fit("trace.csv", "--learner", "")[1]["times"], 60)
+
+    def test_rows_are_put_into_the_order_of_their_steps(self):
+        slow = [0.1 * math.exp(0.8 * math.sin(n / 6)) for n in range(60)]
+        orders = {"ordered": range(60), "shuffled": [n * 37 % 60 for n in range(60)], "as texts": sorted(range(60), key=str), "reversed": range(59, -1, -1)}
+        for order, steps in orders.items():
+            self.trace(lines("rank,step,time", [(r, n, slow[n] * (1 + r)) for n in steps for r in (0, 1)]))
+            told, facts = self.fit("trace.csv")
+            self.assertGreater(facts["lag1"]["pooled"], 0.9, order)
+            self.assertEqual("rows are put into the order of step" in told, order != "ordered")
+            self.assertEqual(self.sample()[:60], [("0", x) for x in slow])
+            self.replays(facts)
+            self.trace(lines("rank,step,elapsed_s", [(r, n, f"{2 * n + 2 + slow[n]:.5f}") for n in steps for r in (0, 1)]))
+            _, facts = self.fit("trace.csv", "--differences")
+            self.assertEqual(facts["times"], 118)
+            self.assertAlmostEqual(facts["mean"], 2 + (slow[59] - slow[0]) / 59, delta=1e-5)
+
+    def test_a_total_of_every_tenth_step_that_begins_again_is_divided_at_that_too(self):
+        total = [20 * (n + 1) + x for n, x in enumerate(gamma_times(40))]
+        for again in (10, 40):
+            self.trace(lines("rank,step,elapsed_s", [(0, 10 * (n % again), x) for n, x in enumerate(total)]))
+            _, facts = self.fit("trace.csv", "--differences")
+            self.assertEqual(facts["times"], 39)
+            self.assertAlmostEqual(facts["mean"], (total[39] - total[0]) / 390, delta=1e-9)
+
+
+class Doubtful(Input):
+    """What would give wrong numbers is asked for or told."""
+
+    def test_points_between_thousands_are_asked_for_where_smaller_numbers_have_none(self):
+        self.trace("rank;time_ms\n" + "".join(f"{n % 2};{850 + 400 * (n % 2) + 3 * n:,}\n" for n in range(40)).replace(",", "."))
+        told = self.refused("trace.csv")
+        self.assertIn('time_ms has "1.253", whose point may stand before decimals or, since numbers below 1000 have none, between thousands', told)
+        for times in ([f"{x:.3f}" for x in gamma_times(40)], [f"{1 + x:.3f}" for x in gamma_times(40)], ["2000", *(f"{1 + x:.3f}" for x in gamma_times(39))]):
+            self.trace(lines("time", [(x,) for x in times]))
+            self.assertAlmostEqual(self.fit("trace.csv")[1]["mean"], sum(map(float, times)) / 40, delta=1e-9)
+
+    def test_a_clock_that_goes_forward_is_told(self):
+        begin = datetime.datetime(2026, 3, 29, 1, 50)
+        at = [begin + datetime.timedelta(seconds=x) for x in itertools.accumulate(gamma_times(60, seed=2), lambda a, b: a + 10 * b, initial=0)]
+        summer = [x + datetime.timedelta(hours=x >= datetime.datetime(2026, 3, 29, 2)) for x in at]
+        rows = [(n, a.isoformat(), b.isoformat()) for n, (a, b) in enumerate(itertools.pairwise(summer))]
+        self.trace(lines("step,start,end", rows))
+        words = "--begin", "start", "--end", "end"
+        told = self.refused("trace.csv", *words)
+        self.assertIn("s, an hour longer than the others, and the stamps have no zone: as where summer time begins", told)
+        cure = told.split("--where '")[1].split("'")[0]
+        self.assertEqual(self.fit("trace.csv", *words, "--where", cure)[1]["times"], 59)
+        self.assertEqual(self.fit("trace.csv", *words, "--durations")[1]["times"], 60)
+        self.trace(lines("step,stamp", [row[:2] for row in rows]))
+        self.assertIn("an hour longer than the others", self.call("fit", "trace.csv", "--column", "stamp", "--differences", "--out", "none", status=2)[1])
+        self.trace(lines("step,start,end", [(n, a + "Z", b + "Z") for n, a, b in rows]))
+        self.assertEqual(self.fit("trace.csv", *words)[1]["times"], 60)
+
+    def test_a_column_of_few_numbers_that_splits_the_times_is_asked_for(self):
+        times = gamma_times(160)
+        for name, values in (("batch_size", (32, 128)), ("is_eval", (0, 1)), ("layer", (0, 1, 2))):
+            table = [(values[n // 2 % len(values)], n % 2, 10 ** (n // 2 % len(values)) * (5 + x)) for n, x in enumerate(times)]
+            for rows in (table, sorted(table, key=lambda row: row[0])):
+                self.trace(lines(f"{name},rank,time", rows))
+                told = self.call("fit", "trace.csv", "--out", "none", status=2)[1]
+                self.assertIn(f"rows are of {len(values)} kinds by column {name}, and a law is fitted to minibatches", told)
+            self.assertEqual(self.fit("trace.csv", "--where", f"{name}=*")[1]["times"], 160)
+        # Speeds of learners, and settings that change little, are no kinds.
+        self.trace(lines("slot,rank,time", [(n % 2, n % 2, (1 + 9 * (n % 2)) * (5 + x)) for n, x in enumerate(times)]))
+        self.assertEqual(self.fit("trace.csv")[1]["times"], 160)
+        self.trace(lines("batch_size,rank,time", [(32 << n // 80, n % 2, 1 + n // 80 / 10 + x) for n, x in enumerate(times)]))
+        self.assertEqual(self.fit("trace.csv")[1]["times"], 160)
+
+    def test_columns_of_different_units_are_refused(self):
+        times = gamma_times(40)
+        for header, cells in (
+            ("step,gpu0 (ms),gpu1 (s)", lambda x: (1000 * x, x)),
+            ("step,gpu0,gpu1", lambda x: (f"{1000 * x} ms", x)),
+        ):
+            self.trace(lines(header, [(n, *cells(x)) for n, x in enumerate(times)]))
+            told = self.refused("trace.csv", "--column", "gpu*")
+            self.assertIn("are of different units; allowed: columns of one unit", told)
+        for header, cells in (("step,gpu0 (s),gpu1 (sec)", lambda x: (x, x)), ("step,gpu0,gpu1", lambda x: (f"{1000 * x} ms", f"{x} s"))):
+            self.trace(lines(header, [(n, *cells(x)) for n, x in enumerate(times)]))
+            self.assertAlmostEqual(self.fit("trace.csv", "--column", "gpu*")[1]["mean"], sum(times) / 40, delta=1e-9)
+
+    def test_parentheses_that_take_a_part_of_a_number_or_leave_its_unit_are_refused(self):
+        times = [1200 + 100 * x for x in gamma_times(60)]
+        self.trace("".join(f"step {n} took {x:,.1f} ms.\n" for n, x in enumerate(times)), "t.log")
+        for pattern in ("([0-9.]+) ms", "took ([0-9]+)", "([0-9]) ms"):
+            told = self.refused("t.log", "--pattern", pattern)
+            self.assertRegex(told, r't.log:1: the parentheses of --pattern match "[0-9.]+", a part of "1,\d+\.\d"; allowed: a group that takes all')
+        self.assertAlmostEqual(self.fit("t.log", "--pattern", "took ([0-9.,]+)")[1]["mean"], sum(times) / 60, delta=0.1)
+        self.trace("".join(f"took {x}ms\n" if n % 7 else f"took {x / 1000}s\n" for n, x in enumerate(times)), "t.log")
+        told = self.call("fit", "t.log", "--pattern", "took ([0-9.]+)", "--out", "none", status=2)[1]
+        self.assertRegex(told, r't.log:2: the parentheses of --pattern match "[0-9.]+" of unit ms, and in line 1 it is s')
+        self.assertAlmostEqual(self.fit("t.log", "--pattern", "took ([0-9.]+ *[a-z]+)")[1]["mean"], sum(times) / 6e4, delta=1e-6)
+
+    def test_json_with_a_key_twice_is_refused_and_what_is_no_number_read(self):
+        self.trace("".join(f'{{"rank": {n % 2}, "time": 0.1, "time": {x}}}\n' for n, x in enumerate(gamma_times(40))), "t.jsonl")
+        self.assertIn('t.jsonl:1: an object has the key "time" twice', self.refused("t.jsonl"))
+        for mark in ("", "\ufeff"):
+            self.trace(
+                mark
+                + "".join(
+                    f'{{"note": "a \\"NaN", "of": {{"time": {x}}}, "time": {x}, "loss": {loss}}}\n' for x in gamma_times(20) for loss in ("NaN", "-Infinity")
+                ),
+                "t.jsonl",
+            )
+            self.assertEqual(self.fit("t.jsonl", "--column", "time")[1]["times"], 40)
+
+    def test_averages_are_doubted(self):
+        times = gamma_times(60)
+        self.trace(lines("step,avg_time", [(n, sum(times[: n + 1]) / (n + 1)) for n in range(60)]))
+        self.assertIn('warning: "avg_time" says that it is an average', self.fit("trace.csv", "--durations")[0])
 
 
 class Shapes(Input):
