@@ -209,6 +209,13 @@ TEST_CASE("compression: what does not go together is refused with the cure") {
                     R"(, "network": {"topology": "mesh", "collective": "tree"})");
   };
   CHECK_THROWS_AS(with_tree(), ScenarioError);
+  const auto on_cuda = [] {
+    return point_from(R"({"device": "cuda", "cluster": {"learners": 2, "runtime": {"distribution":
+        "exponential", "mean": 1}}, "protocol": {"kind": "async"}, "model": {"kind": "quadratic"},
+        "learning_rate": {"kind": "constant", "eta": 0.1}, "stop": {"updates": 5},
+        "compression": {"kind": "sign"}})");
+  };
+  CHECK_THROWS_WITH_AS(on_cuda(), doctest::Contains("device: cpu"), ScenarioError);
   says(refusal(async, R"({"kind": "qsgd", "bits": 4, "levels": 7})"), "compression.levels");
   says(refusal(async, R"({"kind": "qsgd"})"), "bits, levels");
   says(refusal(async, R"({"kind": "qsgd", "bits": 28})"), "must be 2 to 24, or 32, got 28");
