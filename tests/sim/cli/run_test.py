@@ -242,9 +242,13 @@ class Output(ProgramTest):
         folders = [self.run_small(scenario=quadratic), self.folder / "fit", self.folder / "search"]
         found = {path.name: path.read_text().splitlines()[0].split(",") for folder in folders for path in folder.glob("*.csv")}
         found["gradrace theory"] = self.call("theory", self.write(quadratic))[0].splitlines()[0].split(",")
-        peers = changed(SMALL, sweep=None, protocol={"kind": "all-reduce"}, record={"evaluate": "each"})
+        compressed = self.run_small("compressed", scenario=changed(quadratic, compression={"kind": "qsgd", "bits": 4}))
+        of_messages = ["bits_per_coordinate", "bytes_pushed", "bytes_pulled"]
+        self.assertEqual(list(rows(compressed / "runs.csv")[0]), [*found["runs.csv"], *of_messages])
+        found["runs.csv"] += of_messages
+        peers = changed(SMALL, sweep=None, protocol={"kind": "all-reduce"}, record={"evaluate": "each"}, compression={"kind": "sign", "memory": {}})
         by_learner = rows(self.run_small("peers", scenario=peers) / "curve.csv")
-        self.assertEqual(list(by_learner[0]), [*found["curve.csv"], "learner"])
+        self.assertEqual(list(by_learner[0]), [*found["curve.csv"], "learner", "compression_error"])
         found["curve.csv"] = list(by_learner[0])
         named = {"cluster.learners": "<swept path>"} | {name + "0.1": name + "<x>" for name in ("time_to_loss_", "resolution_of_time_to_loss_")}
         for name, columns in found.items():
