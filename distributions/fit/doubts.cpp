@@ -101,13 +101,18 @@ std::string means_text(const Trace& trace, const std::vector<std::size_t>& draws
     return std::ranges::find(draws, draw) != draws.end();
   };
   return "the mean is " + short_number(mean_of(trace, [](auto, auto) { return true; }), 3) +
-         " with them, " +
+         (draws.size() * trace.series.size() == 1 ? " with it, " : " with them, ") +
          short_number(mean_of(trace, [&](auto, auto draw) { return !among(draw); }), 3) +
          " without";
 }
 
-void tell_common_outliers(const Trace& trace, std::vector<std::string>& doubts) {
-  const std::size_t slow = slow_beginning(trace);
+void tell_common_outliers(const Trace& trace, std::size_t skipped,
+                          std::vector<std::string>& doubts) {
+  std::size_t slow = slow_beginning(trace);
+  auto common = common_outliers(outlying_times(trace));
+  std::size_t leading = 0;
+  while (leading < common.size() && common[leading] == leading) ++leading;
+  if (2 * leading > common.size()) slow = std::max(slow, leading);
   const bool several = trace.series.size() > 1, one = slow == 1;
   const std::string whose =
       (one ? "the first time" : "the first " + std::to_string(slow) + " times") +
@@ -117,9 +122,8 @@ void tell_common_outliers(const Trace& trace, std::vector<std::string>& doubts) 
     std::iota(draws.begin(), draws.end(), std::size_t{0});
     doubts.push_back(whose + (one ? " stands" : " stand") +
                      " far above the others, as steps do that compile or warm up; " +
-                     means_text(trace, draws) + ": say --skip " + std::to_string(slow));
+                     means_text(trace, draws) + ": say --skip " + std::to_string(skipped + slow));
   }
-  auto common = common_outliers(outlying_times(trace));
   std::erase_if(common, [&](std::size_t draw) { return draw < slow; });
   if (common.empty()) return;
   doubts.push_back("in " + count_text(common.size(), "round") + ", the first by draw " +
@@ -206,7 +210,7 @@ bool only_falls(const Trace& trace) {
 std::vector<std::string> doubts_about(const Trace& trace, const TraceSource& source,
                                       std::uint32_t slowest_of) {
   std::vector<std::string> doubts;
-  tell_common_outliers(trace, doubts);
+  tell_common_outliers(trace, source.skipped, doubts);
   const bool rounds = trace.series.size() > 1 && rounds_of(trace) >= fewest_rounds;
   const double alike = rounds ? share_of_rounds(trace, 0, all_agree) : 0;
   const bool same = alike >= 0.9 && alike >= 4 * share_of_rounds(trace, 1, all_agree);

@@ -80,6 +80,7 @@ ReadTrace read_trace(const std::vector<fs::path>& files, const TraceRequest& req
     throw TraceError("path", "some files have events, and others are tables", "files of one kind");
   ReadTrace result = of_events > 0 ? event_trace(texts, request) : table_trace(texts, request);
   result.source.scale = request.scale;
+  result.source.skipped = static_cast<std::uint32_t>(request.skip);
   result.source.durations = request.durations || request.differences || !request.begin.empty();
   keep(result, request);
   return result;

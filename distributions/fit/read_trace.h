@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -11,13 +12,14 @@ namespace gradrace {
 
 /// Where the times of a trace come from.
 struct TraceSource {
-  std::string times;         // the column's or event's name
-  std::string learner;       // the column's name, or the names of several; else empty
-  std::string times_told;    // "column seconds (chosen by its name)"
-  std::string learner_told;  // "column rank", "no column, all times are one learner's"
-  double scale = 1;          // by which the file's times were multiplied
-  bool one_column = false;   // so that a scenario can read it: a table, and a row for each time
-  bool durations = false;    // what only rises is no running total: said so, or differences
+  std::string times;          // the column's or event's name
+  std::string learner;        // the column's name, or the names of several; else empty
+  std::string times_told;     // "column seconds (chosen by its name)"
+  std::string learner_told;   // "column rank", "no column, all times are one learner's"
+  double scale = 1;           // by which the file's times were multiplied
+  bool one_column = false;    // so that a scenario can read it: a table, and a row for each time
+  bool durations = false;     // what only rises is no running total: said so, or differences
+  std::uint32_t skipped = 0;  // first times of each learner
   std::vector<std::string> notes;  // what was left out, changed or read in another way
   bool step_times = false;         // certainly those of a job that waits for its slowest learner
   std::string cancelled_hint;  // a column that may say which minibatches were cancelled, else empty

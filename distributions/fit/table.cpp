@@ -114,8 +114,13 @@ class Rows {
 };
 
 /// What a line with too few cells or too many may be.
-std::string separator_hint(const std::vector<std::string>& names, std::size_t cells) {
-  if (names.size() > 1 && cells > 1) return {};
+std::string separator_hint(const std::vector<std::string>& names,
+                           const std::vector<std::string>& cells) {
+  if (cells.size() == names.size() + 1 && trimmed(cells.back()).empty())
+    return "; a separator stands at the end of the line, and none at that of the first";
+  if (names.size() > 1 && cells.size() > names.size())
+    return "; a decimal comma separates too, unless the number is in quotes";
+  if (names.size() > 1 && cells.size() > 1) return "; a blank cell at the end needs its separator";
   const std::string& one = names.front();
   for (const auto& [separator, name] : {std::pair{';', "semicolons"}, {'\t', "tabs"}}) {
     if (one.find(separator) != std::string::npos)
@@ -178,6 +183,9 @@ std::string read_trace_file(const fs::path& file) {
   } catch (const std::runtime_error& why) {
     throw TraceError("path", why.what());
   }
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+    throw TraceError("path", file.string() + ": is in UTF-16",
+                     "a file in UTF-8, as of iconv -f UTF-16 -t UTF-8 " + file.string());
   if (const auto zero = text.find('\0'); zero != std::string::npos)
     throw TraceError(
         "path",
@@ -232,7 +240,7 @@ Table table_of(const fs::path& file, std::string_view text, const TableShape& sh
       throw TraceError("path", file.string() + ":" + std::to_string(rows.line()) + ": " +
                                    std::to_string(cells.size()) + " fields, the first line has " +
                                    std::to_string(table.names.size()) +
-                                   separator_hint(table.names, cells.size()));
+                                   separator_hint(table.names, cells));
     }
     table.rows.push_back(cells);
     table.lines.push_back(rows.line());

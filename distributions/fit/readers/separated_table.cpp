@@ -88,17 +88,21 @@ bool are_blanks(const std::vector<Line>& lines) {
   return rows > 0;
 }
 
-/// The one that splits most lines into as many cells, the line of names above all.
+/// The one that a first line such as "sep=;" says; else the one that splits most lines into as many
+/// cells, the line of names above all.
 char separator_of(const std::vector<Line>& lines) {
+  constexpr std::string_view says = "sep=";
+  const std::string_view first = lines.empty() ? "" : lines.front().text.substr(0, says.size() + 1);
+  if (first.starts_with(says) && first.find_first_of(",;\t|") == says.size()) return first.back();
   char best = ',';
   std::pair<bool, double> best_rank{false, 0};
   for (const char separator : {',', ';', '\t', '|'}) {
     const auto [cells, share] = commonest(lines, separator);
     if (cells < 2) continue;
-    const auto first = std::ranges::find_if(lines, [&](const auto& line) {
+    const auto names_at = std::ranges::find_if(lines, [&](const auto& line) {
       return !line.comment && cells_of(line.text, separator) > 1;
     });
-    const bool names = first != lines.end() && cells_of(first->text, separator) == cells;
+    const bool names = names_at != lines.end() && cells_of(names_at->text, separator) == cells;
     if (std::pair(names, share) > best_rank) {
       best = separator;
       best_rank = {names, share};
@@ -125,6 +129,14 @@ bool is_one_column_of_commas(const std::vector<Line>& lines) {
   return rows > 0;
 }
 
+/// "ms" of "[ms]" and "(ms)".
+std::string_view bare_unit(std::string_view cell) {
+  cell = trimmed(cell);
+  const bool enclosed = (cell.starts_with('[') && cell.ends_with(']')) ||
+                        (cell.starts_with('(') && cell.ends_with(')'));
+  return enclosed ? trimmed(cell.substr(1, cell.size() - 2)) : cell;
+}
+
 bool is_unit(std::string_view cell) {
   cell = trimmed(cell);
   return !cell.empty() && cell.size() <= 6 && !is_number(cell) &&
@@ -133,8 +145,9 @@ bool is_unit(std::string_view cell) {
 
 /// A row below the names that has units alone, one of time among them.
 bool is_row_of_units(const std::vector<std::string>& cells) {
-  return std::ranges::any_of(cells,
-                             [](const auto& cell) { return seconds_of_unit(cell).has_value(); }) &&
+  return std::ranges::any_of(
+             cells,
+             [](const auto& cell) { return seconds_of_unit(bare_unit(cell)).has_value(); }) &&
          std::ranges::all_of(
              cells, [](const auto& cell) { return trimmed(cell).empty() || is_unit(cell); });
 }
@@ -232,7 +245,7 @@ FoundTable separated_table(const fs::path& file, std::string_view text) {
     name = bare;
   }
   if (is_row_of_units(table.rows.front()) && table.rows.size() > 1) {
-    found.units = table.rows.front();
+    for (const auto& cell : table.rows.front()) found.units.emplace_back(bare_unit(cell));
     table.rows.erase(table.rows.begin());
     table.lines.erase(table.lines.begin());
     found.notes.emplace_back("row of units below the names: times are in seconds");
@@ -242,7 +255,7 @@ FoundTable separated_table(const fs::path& file, std::string_view text) {
                              : shape.separator == '\t' ? "cells are separated by tabs"
                              : shape.separator == '|'  ? "cells are separated by |"
                              : shape.separator == ' '  ? "cells are separated by blanks"
-                                                       : "cells are separated by lines");
+                                                       : "a line is one cell");
   }
   if (table.cut) found.notes.emplace_back("the last row was cut, and is left out");
   leave_out_summary(found);

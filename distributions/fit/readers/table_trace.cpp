@@ -14,6 +14,8 @@
 
 namespace gradrace {
 
+namespace fs = std::filesystem;
+
 namespace {
 
 constexpr const char* file_column = "file";
@@ -30,12 +32,22 @@ std::string cancelled_column(const Table& table) {
   return found == table.names.end() ? "" : *found;
 }
 
-FoundTable table_in(const TraceText& file, const TraceRequest& request) {
-  if (!request.pattern.empty()) return matched_table(file.file, file.text, request.pattern);
-  const auto begin =
-      trimmed(without_mark(std::string_view(file.text).substr(0, file.text.find('\n'))));
+FoundTable table_in(const fs::path& file, std::string_view text, const TraceRequest& request) {
+  if (!request.pattern.empty()) return matched_table(file, text, request.pattern);
+  const auto begin = trimmed(without_mark(text.substr(0, text.find('\n'))));
   const bool records = begin.starts_with('{') || begin.starts_with('[') || begin.starts_with(":::");
-  return records ? record_table(file.file, file.text) : separated_table(file.file, file.text);
+  return records ? record_table(file, text) : separated_table(file, text);
+}
+
+/// A carriage return alone ends a line too, as in a log of progress bars.
+FoundTable table_in(const TraceText& file, const TraceRequest& request) {
+  std::string text = file.text;
+  for (std::size_t at = 0; (at = text.find('\r', at)) != std::string::npos; ++at) {
+    if (at + 1 < text.size() && text[at + 1] != '\n') text[at] = '\n';
+  }
+  FoundTable found = table_in(file.file, text, request);
+  found.plain = found.plain && text == file.text;
+  return found;
 }
 
 /// Rows of all, with a column that says of which file they are.

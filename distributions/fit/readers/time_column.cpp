@@ -114,6 +114,10 @@ void refuse_time(const Table& table, std::size_t row, std::size_t column, std::s
           (more > 0 ? "; so must " + std::to_string(more) + " more below" : "") +
           (is_blank(cell) ? "; blanks are read at the end of a learner's times alone" : ""),
       std::string("a finite number > 0") +
+          (!begins && 10 * more < table.rows.size() && cell.find_first_of("'*") == std::string::npos
+               ? "; or --where '" + table.names[column] + "!=" + std::string(trimmed(cell)) +
+                     "', which leaves such rows out"
+               : "") +
           (begins ? "; or, where it is a running total that begins at 0, --differences" : ""));
 }
 

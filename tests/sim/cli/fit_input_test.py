@@ -551,6 +551,32 @@ class Shapes(Input):
         self.trace("sep=;\n" + lines("step;time", []) + "\n".join(f"{i};{x}" for i, x in rows))
         self.assertEqual(self.fit("trace.csv")[1]["times"], 80)
 
+    def test_ends_of_lines_units_and_separators_of_other_programs_are_read(self):
+        text = lines("step,rank,time", self.rows)
+        self.check(text.replace("\n", "\r"))
+        self.check(text.replace("\n", "\r\n"))
+        self.check("sep=;\r\n" + text.replace(",", ";").replace(".", ",").replace("\n", "\r\n"))
+        self.check(lines("step,rank,time", [("[-]", "[-]", "[ms]"), *((n, r, 1000 * x) for n, r, x in self.rows)]))
+        bar = "".join(f"step: {n}/20 [00:00<00:10, {x!r}s/it]\r" for n, _, x in self.rows)
+        told = self.check(bar, "--pattern", r"([0-9.]+)s/it", name="t.log", learners=1)
+        self.assertIn("--pattern matches 40 lines of 40", told)
+
+    def test_what_no_table_is_says_why(self):
+        def told(text, *words):
+            (self.folder / "trace.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
+            return self.call("fit", "trace.csv", *words, "--out", "none", status=2)[1]
+
+        text = lines("step,rank,time", self.rows)
+        self.assertIn("trace.csv: is in UTF-16; allowed: a file in UTF-8", told(text.encode("utf-16")))
+        self.assertIn("4 fields, the first line has 3; a separator stands at the end of the line", told(text.replace("\n", ",\n").replace("time,", "time")))
+        self.assertIn("4 fields, the first line has 3; a decimal comma separates too", told(text.replace(".", ",")))
+        self.assertIn("2 fields, the first line has 3; a blank cell at the end needs its separator", told(text + "1,2\n" + "1,2,3\n"))
+        for bad in ("time", "", "n/a"):
+            said = told(text + f"step,rank,{bad}\n20,0,1\n", "--learner", "")
+            self.assertIn(f"--where 'time!={bad}', which leaves such rows out", said)
+            self.trace(text + f"step,rank,{bad}\n")
+            self.assertEqual(self.fit("trace.csv", "--learner", "", "--where", f"time!={bad}")[1]["times"], 40)
+
     def test_lists_in_json_are_told_from_logs(self):
         self.trace(gamma_times(20), "list.json")
         self.assertIn("list.json: is a list of no objects in JSON; allowed: a list of objects", self.call("fit", "list.json", "--out", "none", status=2)[1])
@@ -752,6 +778,17 @@ class Jobs(Input):
             rest = [x for row in times[1:] for x in row]
             self.assertAlmostEqual(facts["mean"], sum(rest) / len(rest), delta=1e-5)
             self.assertNotIn("compile", told)
+
+    def test_many_slow_first_steps_are_no_checkpoints_and_what_is_skipped_counts(self):
+        times = [(r, n, (4 if n < 20 else 1) * (1 + x / 100)) for n in range(60) for r, x in enumerate(gamma_times(2, seed=n))]
+        self.trace(lines("rank,step,time", times))
+        told = self.fit("trace.csv")[0]
+        self.assertIn("the first 20 times of all learners stand far above the others", told)
+        self.assertNotIn("checkpoint", told)
+        self.assertIn(": say --skip 20", told)
+        self.assertIn(": say --skip 20", self.fit("trace.csv", "--skip", "15")[0])
+        self.trace(lines("time", [(30 if n == 0 else 1 + x / 20,) for n, x in enumerate(gamma_times(40))]))
+        self.assertRegex(self.fit("trace.csv")[0], r"the first time stands far above .* the mean is \S+ with it, ")
 
     def test_the_column_of_times_counts_no_steps(self):
         self.trace(lines("rank,step_time", [(n % 8, f"{x:.4g}") for n, x in enumerate(gamma_times(240))]))
