@@ -119,7 +119,9 @@ std::string separator_hint(const std::vector<std::string>& names,
   if (cells.size() == names.size() + 1 && trimmed(cells.back()).empty())
     return "; a separator stands at the end of the line, and none at that of the first";
   if (names.size() > 1 && cells.size() > names.size())
-    return "; a decimal comma separates too, unless the number is in quotes";
+    return "; a decimal comma separates too, unless the number is in quotes, and a column without "
+           "a "
+           "name needs its separator";
   if (names.size() > 1 && cells.size() > 1) return "; a blank cell at the end needs its separator";
   const std::string& one = names.front();
   for (const auto& [separator, name] : {std::pair{';', "semicolons"}, {'\t', "tabs"}}) {

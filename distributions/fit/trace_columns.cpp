@@ -261,7 +261,9 @@ std::string chosen_time(const Table& table, const TraceRequest& request,
   const auto is_end = [](const auto& name) { return says_begin(name) || says_end(name); };
   const bool durations = !std::ranges::all_of(candidates, is_end);
   if (durations) std::erase_if(candidates, is_end);
-  if (candidates.size() == 1 && durations) return candidates.front();
+  if (durations && candidates.size() > 0 &&
+      std::ranges::count(candidates, candidates.front()) == std::ssize(candidates))
+    return table.names[table.column(candidates.front(), "column")];
   throw TraceError(
       "column",
       table.file.string() + ": which column holds the times?  Say --column NAME; " +

@@ -61,6 +61,8 @@ class Columns(Input):
             told = self.call("fit", "trace.csv", "--out", "none", status=2)[1]
             self.assertIn("which column holds the times?  Say --column NAME; no column's name", told)
             self.assertIn(f"allowed: step, {name};", told)
+        self.trace(lines("time,time", [(x, x) for x in times]))
+        self.assertIn('has more than one column "time"; allowed: time, time; rename all but one', self.call("fit", "trace.csv", "--out", "none", status=2)[1])
         self.trace(lines("time,wait_ms", [(x, x) for x in times]))
         told = self.call("fit", "trace.csv", "--out", "none", status=2)[1]
         self.assertIn("more than one says so by its name: time, wait_ms; allowed: time, wait_ms", told)
@@ -569,7 +571,9 @@ class Shapes(Input):
         text = lines("step,rank,time", self.rows)
         self.assertIn("trace.csv: is in UTF-16; allowed: a file in UTF-8", told(text.encode("utf-16")))
         self.assertIn("4 fields, the first line has 3; a separator stands at the end of the line", told(text.replace("\n", ",\n").replace("time,", "time")))
-        self.assertIn("4 fields, the first line has 3; a decimal comma separates too", told(text.replace(".", ",")))
+        self.assertIn(
+            "4 fields, the first line has 3; a decimal comma separates too, unless the number is in quotes, and a column", told(text.replace(".", ","))
+        )
         self.assertIn("2 fields, the first line has 3; a blank cell at the end needs its separator", told(text + "1,2\n" + "1,2,3\n"))
         for bad in ("time", "", "n/a"):
             said = told(text + f"step,rank,{bad}\n20,0,1\n", "--learner", "")
