@@ -205,8 +205,8 @@ class PointsOfThousands {
     if (excluded_ || first_.empty() || !has_none_) return;
     std::string without = first_;
     without.erase(without.find('.'), 1);
-    throw std::runtime_error(place_ + ": column \"" + column + "\": \"" + first_ +
-                             "\" may be " + without +
+    throw std::runtime_error(place_ + ": column \"" + column + "\": \"" + first_ + "\" may be " +
+                             without +
                              ", as every point of the column is before three digits, and numbers "
                              "without one are below 1000; points between thousands are to be left "
                              "out, and whole numbers beside decimals to be written as 7.0");
@@ -233,9 +233,10 @@ class Features {
     if (words.empty() && (number || rows_ > 0 || !is_word(cell)))
       return number_of(line, columns, column, cell);
     if (number || !is_word(cell))
-      defect(line, columns.names[column],
-             "expected a word, as in the rows before, found \"" + cell.substr(0, 40) + "\"" +
-                 (number && rows_ == 1 ? "; a row of units below the names is to be left out" : ""));
+      defect(
+          line, columns.names[column],
+          "expected a word, as in the rows before, found \"" + cell.substr(0, 40) + "\"" +
+              (number && rows_ == 1 ? "; a row of units below the names is to be left out" : ""));
     const auto known = words.try_emplace(cell, words.size()).first;
     if (words.size() > most_words)
       defect(line, columns.names[column],

@@ -136,8 +136,8 @@ void put_features(const fs::path& file, const Array& x, Rows& rows,
       } else if (std::isfinite(static_cast<float>(number))) {
         rows.floats.push_back(static_cast<float>(number));
         if (rows.floats.back() == 0 && number != 0 && !std::exchange(has_lost, true))
-          notes.push_back(file.string() + ": " + x.name + "[" + std::to_string(row) + "]: " +
-                          std::string(too_small_for_single_precision));
+          notes.push_back(file.string() + ": " + x.name + "[" + std::to_string(row) +
+                          "]: " + std::string(too_small_for_single_precision));
       } else {
         defect(file, x.name + "[" + std::to_string(row) +
                          "] has a number that is not finite in "

@@ -97,7 +97,9 @@ class Limits(ProgramTest):
         small = self.write(changed(TIMING, name="small", replicas=1, **model), "small.json")
         done = self.limited(resource.RLIMIT_AS, 2 << 30, "run", large, small, "--out", "x", "--quiet")
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertRegex(done.stderr, r"large.json:\d+:\d+: error: model: does not fit into memory: .* take at least 16 GB, .* the limit is 2.15 GB \(ulimit -v")
+        self.assertRegex(
+            done.stderr, r"large.json:\d+:\d+: error: model: does not fit into memory: .* take at least 16 GB, .* the limit is 2.15 GB \(ulimit -v"
+        )
         self.assertFalse((self.folder / "x").exists())
 
     def test_data_that_are_too_large_are_refused_before_others_begin(self):

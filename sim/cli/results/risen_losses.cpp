@@ -20,7 +20,8 @@ std::string RisenLosses::text() const {
   return "the loss of " + count_text(risen_, "run") + " of " + std::to_string(runs_) +
          " ended above where it began, furthest that of " + label_ + " (" +
          short_number(first_, 3) + " to " + short_number(last_, 3) +
-         "): the learning rate is too large, or features are of very different size (\"standardise\" "
+         "): the learning rate is too large, or features are of very different size "
+         "(\"standardise\" "
          "of csv and libsvm data; others are to be scaled in their files)";
 }
 

@@ -60,7 +60,9 @@ class Refusals(ProgramTest):
             begin = time.monotonic()
             done = subprocess.run([PROGRAM, command[0], path, *command[1:]], cwd=self.folder, capture_output=True, text=True, check=False, **keys)
             self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertRegex(done.stderr, rf"error: {re.escape(key)}: does not fit into memory: .* take at least {number} GB, all together .*, and the limit is ")
+            self.assertRegex(
+                done.stderr, rf"error: {re.escape(key)}: does not fit into memory: .* take at least {number} GB, all together .*, and the limit is "
+            )
             self.assertLess(time.monotonic() - begin, 10)
             if limit:
                 self.assertIn("(ulimit -v (RLIMIT_AS))", done.stderr)
