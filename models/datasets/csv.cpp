@@ -182,7 +182,8 @@ bool is_word(const std::string& cell) {
 }
 
 /// Whether the points of a column may stand between thousands ("1.187" for 1187): each is before
-/// three digits, the last ones, and numbers without one are below 1000.
+/// three digits, the last ones, and numbers without one are below 1000; at least two of each
+/// differ, as a mark of what is missing does not.
 class PointsOfThousands {
  public:
   void look(const TextLine& line, std::string_view cell) {
@@ -197,12 +198,16 @@ class PointsOfThousands {
                 (whole.starts_with('0') && number != "0") ||
                 (has_point && (number.size() != whole.size() + 4 ||
                                !are_digits(number.substr(whole.size() + 1))));
-    has_none_ = has_none_ || !has_point;
-    if (has_point && first_.empty()) first_ = cell, place_ = line.place();
+    if (has_point && first_.empty()) place_ = line.place();
+    std::string& first = has_point ? first_ : first_without_;
+    if (first.empty())
+      first = cell;
+    else if (first != cell)
+      (has_point ? differ_ : differ_without_) = true;
   }
 
   void refuse(const std::string& column) const {
-    if (excluded_ || first_.empty() || !has_none_) return;
+    if (excluded_ || !differ_ || !differ_without_) return;
     std::string without = first_;
     without.erase(without.find('.'), 1);
     throw std::runtime_error(place_ + ": column \"" + column + "\": \"" + first_ + "\" may be " +
@@ -213,8 +218,9 @@ class PointsOfThousands {
   }
 
  private:
-  bool excluded_ = false, has_none_ = false;
-  std::string first_, place_;  // of those with a point
+  bool excluded_ = false, differ_ = false, differ_without_ = false;
+  std::string first_, first_without_;  // with a point, and without
+  std::string place_;                  // of the first with one
 };
 
 /// Features of a file, and the words of the columns that have some.

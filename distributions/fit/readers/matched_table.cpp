@@ -80,8 +80,10 @@ class TimeCheck {
     if (begin < end && (goes_on(line, begin) || goes_on(line, end))) {
       const std::size_t from = std::min(line.find_last_not_of("0123456789,.'", begin) + 1, begin);
       const std::size_t to = std::min(line.find_first_not_of("0123456789,.'", end), line.size());
-      throw TraceError("pattern", place + ", a part of " + shown(line.substr(from, to - from)),
-                       "a group that takes all of the number, such as ([0-9.,]+)");
+      const std::string whole(line.substr(from, to - from));  // of cells between commas it is none
+      if (cell_time(whole, DecimalMark::point) || cell_time(whole, DecimalMark::comma))
+        throw TraceError("pattern", place + ", a part of " + shown(whole),
+                         "a group that takes all of the number, such as ([0-9.,]+)");
     }
     const std::string unit(unit_behind(line.substr(end)));
     if (number_ == 0) {

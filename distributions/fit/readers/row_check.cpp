@@ -160,7 +160,7 @@ class RowCheck {
     constexpr std::size_t most = 8, fewest_rows = 5;
     const auto& name = table_.names[column];
     const auto words = words_of(name);
-    if (request_.differences || says_time(name) || says_stamp(name) ||
+    if (request_.differences || says_time(name) || says_stamp(name) || is_rate(name) ||
         (has_word(words, other_words) && !has_word(words, setting_words)))
       return false;
     std::map<std::string_view, std::size_t> counts;

@@ -28,9 +28,9 @@ Marks marks_in(const Table& table, std::size_t column) {
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     const std::string& cell = table.rows[row][column];
     if (cell.find_first_of(",.") == std::string::npos) {
-      const auto digits = trimmed(cell).find_first_not_of("0123456789");
-      const std::size_t count = std::min(digits, trimmed(cell).size());
-      if (count > 0) (count <= 3 ? marks.below_1000 : marks.others) = true;
+      const auto bare = trimmed(cell);
+      if (!bare.empty() && bare.find_first_not_of("0123456789") == bare.npos)
+        (bare.size() <= 3 ? marks.below_1000 : marks.others) = true;
       continue;
     }
     const auto by_point = cell_time(cell, DecimalMark::point),

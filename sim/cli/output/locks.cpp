@@ -152,15 +152,17 @@ bool FolderLock::try_to_lock() {
 }
 
 /// The whole goes ill with each shard, and a shard with the whole.
-void FolderLock::refuse_parts() const {
+void FolderLock::refuse_parts() {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(aside_, ignored)) {
     const std::string name = entry.path().filename(), own = file_.filename();
     const bool is_part = own == lock_name ? name.starts_with(lock_name) : name == lock_name;
     if (!is_part || name == own) continue;
     const File other(entry.path(), O_RDONLY | O_NOFOLLOW);
-    if (other.is_open() && other.lock(LOCK_SH) == File::Lock::held_by_another)
-      refuse(folder_, other.path());
+    if (!other.is_open() && errno != ENOENT) fail_to_begin(folder_, other.path());
+    if (!other.is_open() || other.lock(LOCK_SH) != File::Lock::held_by_another) continue;
+    release();  // lest who begins meanwhile is refused for a call that is none
+    refuse(folder_, other.path());
   }
 }
 
@@ -172,6 +174,7 @@ void FolderLock::open_folders() {
 }
 
 void FolderLock::release() {
+  if (!lock_) return;
   std::error_code ignored;
   if (lock_->is_in_place()) fs::remove(file_, ignored);
   lock_.reset();

@@ -34,7 +34,7 @@ class FolderLock {
 
  private:
   bool try_to_lock();
-  void refuse_parts() const;
+  void refuse_parts();
   void open_folders();
   void release();
 

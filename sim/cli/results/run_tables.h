@@ -46,8 +46,10 @@ class TableWriter {
   virtual void begin_run(std::size_t point, std::uint32_t replica, const std::string& label) = 0;
   /// Cells of rows.  DiskError, here and below.
   void add(std::string_view cells) {
-    reader_.read(cells, [this](CellRow row) { add_row(row); });
-    if (text_.size() >= piece_size) write();
+    reader_.read(cells, [this](CellRow row) {
+      add_row(row);
+      if (text_.size() >= piece_size) write();
+    });
   }
   void end() {
     add_end();

@@ -56,8 +56,9 @@ static const std::string of_names =
 
 TEST_CASE("csv: points are before decimals where some column's numbers cannot be thousands") {
   const TemporaryFolder folder;
-  for (const char* const numbers : {"1.187\n2.216\n", "1.187\n0.912\n3\n", "1.187\n912.5\n3\n",
-                                    "1.187\n1912\n", "1.187\n1e3\n3\n", "1.187\n+3\n"}) {
+  for (const char* const numbers :
+       {"1.187\n2.216\n", "1.187\n0.912\n3\n", "1.187\n912.5\n3\n", "2.187\n-999\n3.125\n",
+        "1.187\n1912\n", "1.187\n1e3\n3\n", "1.187\n+3\n"}) {
     CAPTURE(numbers);
     std::string text = "y;x\n", number;
     for (std::istringstream lines(numbers); lines >> number;) text += "1;" + number + "\n0;1.187\n";
@@ -86,7 +87,7 @@ TEST_CASE("csv: every defect is said with file and line") {
       {"x,y\nblue,1\n1,1\n",
        R"(:3: column "x": expected a word, as in the rows before, found "1"; a row of units below )"
        "the names is to be left out"},
-      {"x;y\n912;1\n-1.187;1\n216;0\n",
+      {"x;y\n912;1\n-1.187;1\n216;0\n2.311;0\n",
        R"(:3: column "x": "-1.187" may be -1187, as every point of the column is before three )"
        "digits, and numbers without one are below 1000; points between thousands are to be left "
        "out, and whole numbers beside decimals to be written as 7.0"},

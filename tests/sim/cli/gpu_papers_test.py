@@ -13,8 +13,9 @@ JUDGE = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
 from reproduce.outputs import Outputs
-from reproduce.reproduce import judge, paper_named
-judged = judge(paper_named(sys.argv[2]), Outputs(sys.argv[3]))
+from reproduce.paper import read_paper
+from reproduce.reproduce import judge
+judged = judge(read_paper(sys.argv[2]), Outputs(sys.argv[3]))
 claims = [[claim.id, claim.verdict, claim.measured] for claim in judged.claims]
 print(json.dumps([claims, judged.is_broken, sorted(judged.missing)]))
 """

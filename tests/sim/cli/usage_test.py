@@ -158,7 +158,7 @@ class BadScenarios(ProgramTest):
         self.call("validate", self.write(scenario), "--timing-only")
 
     def test_a_large_sweep_is_checked_in_seconds(self):
-        count = 100_000 if os.environ.get("GRADRACE_LONG") else 20_000 if IS_RELEASE else 4_000
+        count = 100_000 if os.environ.get("GRADRACE_LONG") else 30_000 if IS_RELEASE else 4_000
         means = [round(1 + 1e-6 * i, 6) for i in range(count)]
         sweeps = {
             "product": {"protocol.k": [1, 2, 3, 4], "cluster.runtime.mean": means[: count // 4]},
