@@ -3,24 +3,68 @@
 namespace gradrace {
 
 extern const CompressionEntry qsgd_entry, terngrad_entry, sign_entry, top_k_entry, random_k_entry,
-    uniform_compressor_entry;
+    chunked_top_k_entry, uniform_compressor_entry, dq_sgd_entry;
 
 const CompressionCatalog& compression_catalog() {
-  static constexpr const CompressionEntry* entries[] = {&qsgd_entry,     &terngrad_entry,
-                                                        &sign_entry,     &top_k_entry,
-                                                        &random_k_entry, &uniform_compressor_entry};
+  static constexpr const CompressionEntry* entries[] = {
+      &qsgd_entry,          &terngrad_entry,           &sign_entry,  &top_k_entry, &random_k_entry,
+      &chunked_top_k_entry, &uniform_compressor_entry, &dq_sgd_entry};
   static constexpr CompressionCatalog catalog{"compressors", "kind", entries};
   return catalog;
 }
 
-std::optional<Memory> read_memory(Fields& fields) {
-  Memory memory;
-  if (!fields.open("memory", Need::none,
-                   "each learner adds what its messages left out to its next gradient: error "
-                   "feedback (Karimireddy et al., ICML 2019)"))
-    return {};
+/// Of what messages left out.
+static void visit_left_out(Fields& fields, Memory& memory) {
+  constexpr std::string_view units[] = {"gradient", "step"};
+  constexpr std::string_view endings[] = {"lost", "return"};
+  std::string of(units[0]), on_drop(endings[0]);
   fields.real("decay", memory.decay, Need::defaulted, between(0, 1),
               "of what it remembers, from message to message");
+  fields.choice("of", of, units, Need::defaulted,
+                "what it remembers; step: a gradient times the learning rate of its dispatch");
+  fields.choice("on_drop", on_drop, endings, Need::defaulted,
+                "what becomes of a message that the server drops; return: it is remembered");
+  memory.of_steps = of == "step";
+  memory.takes_back = on_drop == "return";
+}
+
+static std::optional<EstimateSteps> read_estimate(Fields& fields) {
+  std::optional<double> lambda, nu;
+  fields.real("lambda", lambda, {.low = 0, .high = 1, .low_allowed = false},
+              "EF-BV: messages are C(g - h), of an estimate h + lambda C(g - h) from then on");
+  fields.real("nu", nu, positive(), "the server takes g for h + nu C(g - h)");
+  if (!lambda && !nu) return {};
+  if (!lambda || !nu) fields.complain(lambda ? "nu" : "lambda", "is needed, too");
+  for (const std::string_view key : {"decay", "of", "on_drop"})
+    if (fields.has(key))
+      fields.complain(key, "is of what messages leave out, and lambda of an estimate",
+                      "one of both");
+  return EstimateSteps{lambda.value_or(1), nu.value_or(1)};
+}
+
+std::optional<Memory> read_memory(Fields& fields, bool unbiased) {
+  constexpr std::string_view words[] = {"ef21"};
+  Memory memory;
+  std::string word;
+  if (!unbiased && fields.is("memory", Form::number))
+    fields.choice(
+        "memory", word, words, Need::none,
+        "ef21: messages are C(g - h), of an estimate h + C(g - h) from then on, which the "
+        "server takes for g (Richtarik et al., NeurIPS 2021)");
+  if (!word.empty()) return Memory{.estimate = EstimateSteps{}};
+  if (!fields.is("memory", Form::object) ||
+      !fields.open("memory", Need::none,
+                   unbiased
+                       ? "an estimate of each learner's gradient: EF-BV (Condat et al., NeurIPS "
+                         "2022), DIANA with nu 1"
+                       : "each learner adds what its messages left out to its next gradient: "
+                         "error feedback (Karimireddy et al., ICML 2019); or EF-BV"))
+    return {};
+  if (!unbiased) visit_left_out(fields, memory);
+  memory.estimate = read_estimate(fields);
+  if (unbiased && !memory.estimate)
+    fields.complain("", "is of an estimate, as messages of this kind leave nothing out in the mean",
+                    "lambda, nu");
   fields.close();
   return memory;
 }

@@ -20,7 +20,8 @@ Message message_by(Kind kind, std::optional<Memory> memory = {}) {
   return {std::make_shared<const CompressorOf<Kind>>(std::move(kind)), memory};
 }
 
-/// The key `memory` of a kind whose messages are not the gradient in the mean.
-std::optional<Memory> read_memory(Fields& fields);
+/// The key `memory` of a kind.  unbiased: its messages are the gradient in the mean, so that it may
+/// follow an estimate, but what they leave out would grow without bound.
+std::optional<Memory> read_memory(Fields& fields, bool unbiased = false);
 
 }  // namespace gradrace

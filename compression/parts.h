@@ -26,6 +26,20 @@ struct Parts {
     return static_cast<double>(std::max<std::size_t>(1, tensors.size()));
   }
 
+  /// The sum of f(length) over the parts of a row of so many numbers.
+  template <class Function>
+  double sum(double numbers, const Function& f) const {
+    if (bucket) {
+      const auto length = static_cast<double>(*bucket);
+      const double whole = std::floor(numbers / length), rest = numbers - whole * length;
+      return (whole > 0 ? whole * f(length) : 0) + (rest > 0 ? f(rest) : 0);
+    }
+    if (tensors.empty()) return f(numbers);
+    double result = 0;
+    for (const std::uint32_t length : tensors) result += f(static_cast<double>(length));
+    return result;
+  }
+
   /// f(part) of each, in their order.
   template <class Real, class Function>
   void each(std::span<Real> row, const Function& f) const {
@@ -47,13 +61,14 @@ struct Parts {
 
 /// By which a number is sent as it is.
 inline constexpr std::uint64_t whole_bits = 32;
+/// The most of fewer bits.
+inline constexpr std::uint64_t most_packed = 24;
 
 /// Of a number, its sign among them.
 inline Range bits_allowed() { return between(2, whole_bits); }
-inline void check_bits(Fields& fields, std::uint64_t bits) {
-  constexpr std::uint64_t most = 24;
-  if (bits > most && bits < whole_bits)
-    fields.complain("bits", "must be 2 to 24, or 32, got " + std::to_string(bits));
+inline void check_bits(Fields& fields, std::uint64_t bits, std::string_view key = "bits") {
+  if (bits > most_packed && bits < whole_bits)
+    fields.complain(key, "must be 2 to 24, or 32, got " + std::to_string(bits));
 }
 
 /// The keys of what is left out say nothing then.

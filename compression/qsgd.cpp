@@ -1,6 +1,6 @@
+#include "compression/qsgd.h"
+
 #include "compression/catalog.h"
-#include "compression/levels.h"
-#include "compression/parts.h"
 
 namespace gradrace {
 
@@ -18,26 +18,16 @@ is right in the mean:
 A message of d numbers has ceil(d bits / 8) bytes and 4 for each bucket's norm, where bits are 1 +
 ceil(log2(s + 1)): s = 2^(bits - 1) - 1 of `bits`.  The variance of a number is (||v|| / s)^2 f (1 - f)
 with f = x - floor(x), and of a bucket of b numbers min(b / s^2, sqrt(b) / s) ||v||^2 at most.  With
-bits 32 numbers are sent as they are.)",
+bits 32 numbers are sent as they are.
+
+The length of Elias's code depends on the numbers.  A message counts as many bits as it has at most in the
+mean,
+
+    d (log2(1 + (s^2 + min(d, s sqrt(d))) / d) / 2 + 2) + 32
+
+of a bucket of d numbers, whatever they are.)",
     .source = "Alistarh, Grubic, Li, Tomioka, Vojnovic, NIPS 2017",
     .example = R"({"kind": "qsgd", "bits": 4})"};
-
-struct Qsgd {
-  double levels = 1;  // s
-  double bits = 2;
-  bool of_largest = false;
-  Parts parts{512};
-
-  double bytes(double numbers) const { return packed_bytes(numbers, bits, parts.count(numbers)); }
-  template <class Real>
-  void pass(std::span<Real> row, Stream& words) const {
-    parts.each(row, [&](std::span<Real> v) {
-      const std::span<const Real> read = v;
-      const Real scale = of_largest ? largest(read) : static_cast<Real>(norm(read));
-      round_to_levels(v, scale, static_cast<Real>(levels), words);
-    });
-  }
-};
 
 Message read(Fields& fields) {
   constexpr std::string_view norms[] = {"2", "max"};
@@ -49,17 +39,25 @@ Message read(Fields& fields) {
   std::string norm(norms[0]);
   fields.choice("norm", norm, norms, Need::defaulted,
                 "of a bucket: the root of the sum of its v_i^2, or the largest |v_i|");
+  constexpr std::string_view codes[] = {"fixed", "elias"};
+  std::string code(codes[0]);
+  fields.choice("code", code, codes, Need::defaulted,
+                "of levels: each in as many bits, or Elias's, which have fewer for 0");
+  const auto memory = read_memory(fields, true);
   if (!fields.good()) return {};
   if (bits.has_value() == levels.has_value())
     fields.complain(bits ? "levels" : "", "needs one of two keys", "bits, levels");
   if (bits) check_bits(fields, *bits);
   if (!fields.good()) return {};
-  check_whole(fields, bits == whole_bits, {"bucket", "norm"});
+  check_whole(fields, bits == whole_bits, {"bucket", "norm", "code", "memory"});
   if (bits == whole_bits) return message_by(Whole());
   qsgd.levels = bits ? levels_of(*bits) : static_cast<double>(*levels);
   qsgd.bits = 1 + std::ceil(std::log2(qsgd.levels + 1));
   qsgd.of_largest = norm == "max";
-  return message_by(qsgd);
+  qsgd.elias = code == "elias";
+  if (qsgd.elias && qsgd.of_largest)
+    fields.complain("code", "has a bound of its bytes for norm 2 alone", "fixed, or norm: 2");
+  return message_by(qsgd, memory);
 }
 
 }  // namespace

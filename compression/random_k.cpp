@@ -52,7 +52,7 @@ Message read(Fields& fields) {
               "all draw the same places for their n-th gradients, which are not sent then, and a "
               "ring can add");
   const auto memory = read_memory(fields);
-  if (memory && random_k.scaled && fields.good())
+  if (memory && !memory->estimate && random_k.scaled && fields.good())
     fields.complain("memory", "grows without bound where what is sent is scaled",
                     "without it; or scaled: false beside it");
   if (!fields.good()) return {};

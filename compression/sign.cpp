@@ -15,17 +15,23 @@ constexpr Page page{
 
 or sign(v_i) ||v||_2 / sqrt(n).  The sign of 0 is its sign bit.  A message of d numbers has ceil(d / 8) bytes
 and 4 for each tensor.  It is not v in the mean: without `memory` a run may converge to a point that is no
-minimum, or to none.)",
+minimum, or to none.
+
+With `majority` signs alone are sent, and the step of a parameter is the learning rate times the sign of
+their sum, which is what the server sends back.)",
     .source =
         "Bernstein, Wang, Azizzadenesheli, Anandkumar, ICML 2018; with memory Karimireddy, "
         "Rebjock, Stich, Jaggi, ICML 2019",
     .example = R"({"kind": "sign", "memory": {}})"};
 
 struct Sign {
-  bool of_norm = false;
+  bool of_norm = false, majority = false;
   Parts parts = {};
 
-  double bytes(double numbers) const { return packed_bytes(numbers, 1, parts.count(numbers)); }
+  bool votes() const { return majority; }
+  double bytes(double numbers) const {
+    return packed_bytes(numbers, 1, majority ? 0 : parts.count(numbers));
+  }
   template <class Real>
   void pass(std::span<Real> row, Stream&) const {
     parts.each(row, [&](std::span<Real> v) {
@@ -35,6 +41,7 @@ struct Sign {
   }
   template <class Real>
   double scale_of(std::span<const Real> v) const {
+    if (majority) return 1;
     const auto n = static_cast<double>(v.size());
     if (of_norm) return norm(v) / std::sqrt(n);
     return lane_sum(v.size(), [&](std::size_t j) { return std::abs(v[j]); }) / n;
@@ -46,9 +53,17 @@ Message read(Fields& fields) {
   std::string scale(scales[0]);
   fields.choice("scale", scale, scales, Need::defaulted,
                 "of a tensor: the mean of its |v_i|, or the root of that of their squares");
+  bool majority = false;
+  fields.flag("majority", majority, Need::defaulted,
+              "signs are +-1, and the server sends back that of their sum, which the step has");
   const auto memory = read_memory(fields);
   if (!fields.good()) return {};
-  return message_by(Sign{.of_norm = scale == "norm"}, memory);
+  fields.idle("scale", majority && scale != scales[0], "says nothing of votes, which are +-1");
+  if (majority && memory)
+    fields.complain("memory", "needs messages of the gradient's size, and votes are +-1",
+                    "without it, or without majority");
+  if (!fields.good()) return {};
+  return message_by(Sign{.of_norm = scale == "norm", .majority = majority}, memory);
 }
 
 }  // namespace

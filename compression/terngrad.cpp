@@ -55,8 +55,9 @@ Message read(Fields& fields) {
   TernGrad terngrad;
   fields.real("clip", terngrad.clip, "null", positive(),
               "c: numbers beyond c sigma of their tensor are cut off; null: none are");
+  const auto memory = read_memory(fields, true);
   if (!fields.good()) return {};
-  return message_by(terngrad);
+  return message_by(terngrad, memory);
 }
 
 }  // namespace

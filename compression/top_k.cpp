@@ -1,6 +1,6 @@
 #include "compression/catalog.h"
 #include "compression/kept.h"
-#include "compression/levels.h"
+#include "compression/largest.h"
 
 namespace gradrace {
 
@@ -21,44 +21,7 @@ struct TopK {
   double bytes(double numbers) const { return kept.bytes_with_places(numbers); }
   template <class Real>
   void pass(std::span<Real> row, Stream&) const {
-    const std::size_t k = kept.of(row.size());
-    if (k == row.size()) return;
-    const Least<Real> least = least_of_largest<Real>(row, k);
-    const auto at_last = row.begin() + static_cast<std::ptrdiff_t>(least.places);
-    for (auto x = row.begin(); x < at_last; ++x)
-      *x = magnitude(*x) >= least.magnitude ? *x : Real{0};
-    for (auto x = at_last; x < row.end(); ++x) *x = magnitude(*x) > least.magnitude ? *x : Real{0};
-  }
-
- private:
-  template <class Real>
-  struct Least {
-    BitsOf<Real> magnitude;  // of the k-th largest
-    std::size_t places;      // before which those that are as large are sent
-  };
-
-  /// Digit by digit, from the first on: how many numbers begin as the k-th largest does, and go on
-  /// with each digit.
-  template <class Real>
-  static Least<Real> least_of_largest(std::span<const Real> row, std::size_t k) {
-    constexpr int digit = 11;
-    BitsOf<Real> found = 0, decided = 0;  // its first bits, and which these are
-    for (int shift = 8 * sizeof(Real) - 1; shift > 0;) {
-      const int bits = std::min(digit, shift);
-      shift -= bits;
-      std::uint32_t counts[1 << digit] = {};
-      const BitsOf<Real> mask = (BitsOf<Real>{1} << bits) - 1;
-      for (const Real x : row) {
-        const BitsOf<Real> m = magnitude(x);
-        if ((m & decided) == found) ++counts[m >> shift & mask];
-      }
-      BitsOf<Real> value = mask;
-      while (counts[value] < k) k -= counts[value--];
-      found |= value << shift, decided |= mask << shift;
-    }
-    std::size_t places = 0;
-    while (k > 0) k -= magnitude(row[places++]) == found;
-    return {found, places};
+    keep_largest(row, kept.of(row.size()));
   }
 };
 

@@ -65,7 +65,7 @@ class AllReduce final : public PeerProtocol {
   }
 
   Traits traits() const override {
-    return {.together = true, .sends_gradients = true, .one_value = true, .may_be_phase = true};
+    return {.together = true, .sends_messages = true, .one_value = true, .may_be_phase = true};
   }
   std::uint32_t k() const override { return learners_; }
   std::uint32_t gradients_of_step() const override { return k(); }
@@ -123,7 +123,7 @@ class AllReduce final : public PeerProtocol {
   void exchange(Peers& peers) {
     ++part_;
     under_way_ = true;
-    peers.collective(all_, 1.0 / config_.buckets, Payload::gradients);
+    peers.collective(all_, 1.0 / config_.buckets, Payload::messages);
   }
 
   const Config config_;

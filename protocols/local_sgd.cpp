@@ -43,6 +43,9 @@ With `per_rate` Delta is divided by the learning rate, and the step multiplied b
 learnt parameters: statistics of batch normalisation stay averaged, and the optimiser's state as
 `momentum_state` says.
 
+With `compression` a learner sends how far its value has come since all had one, as a message, and
+the mean is of what is made of those.
+
 SlowMo is `outer` {eta: alpha, momentum: beta, per_rate: true}.
 
 DiLoCo is the optimiser adamw with `outer` {eta: 0.7, momentum: 0.9, nesterov: true} and tau in the
@@ -76,18 +79,22 @@ class LocalSgd final : public PeerProtocol {
     all_ = everyone(learners_);
     period_.start(peers);
     x_ = before_ = mean_before_ = peers.value(0);
+    messages_ = peers.makes_messages();
     begin(peers);
   }
 
   void on_gradient(Peers& peers, const GradientFacts& arrival) override {
     peers.step(arrival);
     if (++steps_[arrival.learner] < tau_) return peers.compute(arrival.learner);
-    if (++waiting_ == all_.size()) peers.collective(all_);
+    if (++waiting_ == all_.size()) peers.collective(all_, 1, Payload::messages);
   }
 
   void on_exchange(Peers& peers, std::uint32_t) override {
-    peers.average(all_, state_);
-    if (config_.has_outer) outer_step(peers);
+    peers.average_sent(all_, x_, state_);
+    if (config_.has_outer)
+      outer_step(peers);
+    else if (messages_)
+      x_ = peers.value(0);
     begin(peers);
   }
 
@@ -99,13 +106,17 @@ class LocalSgd final : public PeerProtocol {
     return {.needs_evaluations = period_.follows_loss(),
             .needs_epochs = period_.goes_by_epochs(),
             .together = true,
+            .sends_messages = true,
             .may_be_phase = true};
   }
   std::uint32_t k() const override { return learners_; }
 
   void hold(std::vector<ValueId>& live) const override {
     if (state_ == MomentumState::reset) live.push_back(0);
-    if (config_.has_outer) live.insert(live.end(), {x_, before_, mean_before_});
+    if (config_.has_outer)
+      live.insert(live.end(), {x_, before_, mean_before_});
+    else if (messages_)
+      live.push_back(x_);
   }
 
   /// A round is the slowest learner's tau minibatches and a collective.
@@ -168,6 +179,7 @@ class LocalSgd final : public PeerProtocol {
   std::uint32_t tau_ = 1;                         // of this round
   ValueId x_ = 0, before_ = 0, mean_before_ = 0;  // of the outer step: now, and one step ago
   double rate_before_ = 0;
+  bool messages_ = false;
   std::vector<std::uint32_t> all_;
   std::vector<std::uint32_t> steps_;  // [learner], since the average
   std::size_t waiting_ = 0;

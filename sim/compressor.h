@@ -1,14 +1,42 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "sim/random.h"
 
 namespace gradrace {
+
+class Compressor;
+
+/// What is known of a run before it begins.
+struct Training {
+  double numbers = 0;         // of a gradient
+  std::optional<double> eta;  // the learning rate, if it is constant
+  std::uint32_t learners = 1;
+  std::optional<std::uint64_t> updates = {};  // at most
+};
+
+/// Chooses one of several codes for each step of a run.
+class CodeChooser {
+ public:
+  virtual ~CodeChooser() = default;
+  virtual std::uint16_t first() = 0;
+  /// norm: ||g||_2 of the mean of the messages in the update before.
+  virtual std::uint16_t next(double norm) = 0;
+};
+
+struct Codes {
+  std::vector<std::shared_ptr<const Compressor>> compressors;
+  std::function<std::unique_ptr<CodeChooser>()> make_chooser;  // of a run
+  std::string lacks = {};  // the key without which there is none; empty: nothing
+};
 
 /// What a learner makes of a row of numbers before it sends it: fewer bytes, from which the
 /// receiver reads other numbers.
@@ -28,8 +56,14 @@ class Compressor {
   /// Whether the words of learner 0 are those of all.
   virtual bool shares_words() const = 0;
 
+  /// Whether messages are votes: a server sends back the message of their sum, of size 1.
+  virtual bool votes() const { return false; }
+
   /// Whether it goes tensor by tensor; a row is one, unless it is of_tensors().
   virtual bool by_tensor() const = 0;
+  /// Of a kind whose code changes from step to step; else null.
+  virtual std::shared_ptr<const Codes> codes(const Training&) const { return nullptr; }
+
   /// The same, of rows of tensors of those lengths.
   virtual std::shared_ptr<const Compressor> of_tensors(
       std::vector<std::uint32_t> lengths) const = 0;
@@ -38,7 +72,8 @@ class Compressor {
 /// That of a kind, which has `double bytes(double numbers) const` and
 /// `template <class Real> void pass(std::span<Real> row, Stream& words) const`, and `Parts parts`
 /// (compression/parts.h) where it goes by buckets or tensors; `bool adds() const` and
-/// `bool shares_words() const` where that may be.
+/// `bool shares_words() const`, `bool votes() const` where that may be, `std::shared_ptr<const
+/// Codes> codes(const Training&) const` where it changes.
 template <class Kind>
 class CompressorOf final : public Compressor {
  public:
@@ -55,6 +90,16 @@ class CompressorOf final : public Compressor {
   bool shares_words() const override {
     if constexpr (requires { kind_.shares_words(); }) return kind_.shares_words();
     return false;
+  }
+
+  bool votes() const override {
+    if constexpr (requires { kind_.votes(); }) return kind_.votes();
+    return false;
+  }
+
+  std::shared_ptr<const Codes> codes(const Training& training) const override {
+    if constexpr (requires { kind_.codes(training); }) return kind_.codes(training);
+    return nullptr;
   }
 
   bool by_tensor() const override {

@@ -18,6 +18,8 @@ struct Results {
   /// One for each evaluate, if a rule of the run has a distance: the mean factor that it gave the
   /// gradients used since the evaluate before; 1 if none was used.
   std::vector<double> rate_factors;
+  /// ||g||_2 of the mean of the gradients, or messages, of each update, if the tape wants them.
+  std::vector<double> norms;
   std::uint64_t gradients_computed = 0;  // forward passes made for this segment
   /// Of the parameters of the segment's live values, in that order; set but where a limit cut it.
   std::uint64_t hash = 0;

@@ -110,10 +110,9 @@ void add_steps(Way& way, const PeerNetwork& network, std::span<const std::uint32
 
 }  // namespace
 
-Transfer collective_transfer(const PeerNetwork& network, std::span<const std::uint32_t> members,
-                             double bytes, Transfer spent) {
+static Transfer moved(const PeerNetwork& network, std::span<const std::uint32_t> members,
+                      double bytes, Transfer spent) {
   const auto g = static_cast<std::uint32_t>(members.size());
-  if (g < 2) return {};
   const bool one_node = network.node(members.front()) == network.node(members.back());
   Way way(network, std::move(spent));
   if (one_node) way.inside();
@@ -151,6 +150,16 @@ Transfer collective_transfer(const PeerNetwork& network, std::span<const std::ui
       return way.transfer(2, 2.0 * g * bytes);
   }
   return {};
+}
+
+Transfer collective_transfer(const PeerNetwork& network, std::span<const std::uint32_t> members,
+                             double bytes, Transfer spent) {
+  if (members.size() < 2) return {};
+  Transfer transfer = moved(network, members, bytes, std::move(spent));
+  const bool all = network.collective == Collective::gather;
+  const double got = all ? static_cast<double>(members.size() - 1) : 1;
+  transfer.latency += (network.making + network.reading * got) * bytes;
+  return transfer;
 }
 
 Traffic collective_traffic(Collective collective, std::uint32_t members, std::uint32_t place,

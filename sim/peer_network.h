@@ -28,6 +28,7 @@ struct PeerNetwork {
   Collective collective = Collective::ring;
   double communicator_setup = 0;     // time
   std::uint32_t communicators = 60;  // that are kept
+  double making = 0, reading = 0;    // time of a byte of what a member of a collective brings, gets
 
   std::uint32_t node(std::uint32_t learner) const { return per_node > 0 ? learner / per_node : 0; }
 };
@@ -63,9 +64,10 @@ struct Traffic {
 ///     server             2 a + 2 g S b
 ///     gather             (g - 1) (a + S b), around a ring
 ///
-/// where a is the largest latency and 1 / b the smallest bandwidth that a message of it passes
-/// (Thakur, Rabenseifner and Gropp, Int. J. High Perform. Comput. Appl. 19(1), 2005; a server has
-/// one link each way).  One member alone needs nothing.
+/// and making S before, reading (g - 1) S after a gather, else reading S; where a is the largest
+/// latency and 1 / b the smallest bandwidth that a message of it passes (Thakur, Rabenseifner and
+/// Gropp, Int. J. High Perform. Comput. Appl. 19(1), 2005; a server has one link each way).  One
+/// member alone needs nothing.
 ///
 /// Who sends to whom: a ring goes in the order of numbers.  In step k of halving-doubling a
 /// member's partner has the other k-th bit in its place; where g is no power of two it sends s

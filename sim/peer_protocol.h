@@ -24,7 +24,7 @@ enum class MomentumState : std::uint8_t {
 /// What the members of a collective have to share.
 enum class Payload : std::uint8_t {
   models,
-  gradients  // as messages, where learners make those; then step_all()
+  messages  // of gradients or models, where learners make those; then step_all(), average_sent()
 };
 
 /// What a protocol without a server knows of the learners, each of which has a value of its own,
@@ -88,6 +88,13 @@ class Peers {
       mean_.push_back({value(learner), 1.0 / static_cast<double>(members.size())});
     average(members, mean_, state);
   }
+
+  /// The same of values that are sent as far as they are from `base`, which all have, where
+  /// messages are made; average() else.
+  virtual void average_sent(std::span<const std::uint32_t> members, ValueId base,
+                            MomentumState state) = 0;
+  /// Whether they are.
+  virtual bool makes_messages() const = 0;
 
   /// The members, who ascend, begin an exchange of that share of the payload's bytes, a collective;
   /// the protocol's on_exchange() is told the number that is returned when it has ended.

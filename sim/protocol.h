@@ -40,7 +40,7 @@ struct Traits {
   Exchange exchange = Exchange::collective;  // all or some of them
   bool together = false;  // update n is made when the last learner has made its n-th step, else
                           // every step is one; of `switch`: the phase that runs
-  bool sends_gradients = false;  // and nothing else, which may be messages
+  bool sends_messages = false;   // all that it exchanges may be messages
   bool one_value = false;        // learners have one value, the optimiser's state included
   bool asks_for_groups = false;  // which may be in conflict
   /// It may be a phase of `switch`: start() at any time when all are idle and agree in their

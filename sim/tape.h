@@ -48,8 +48,18 @@ inline constexpr ValueId no_value = ~ValueId{0};
 /// A gradient that its learner has sent.  Learners send in the order of dispatch.
 struct Sent {
   GradientId gradient;
-  bool lost;      // the server has dropped the message: no update uses it
-  double weight;  // of the gradient in the message; see Message
+  bool lost;              // the server has dropped the message: no update uses it
+  double weight;          // of the gradient in the message; see Message
+  std::uint16_t message = 0;  // index into Tape::messages
+};
+
+/// A learner sends how far its value is from one that the receivers have.
+struct SentModel {
+  ValueId value;
+  ValueId before, after;  // its memory; no_value: 0, or none
+  std::uint32_t learner;
+  std::uint32_t number;   // of its models that were sent before
+  std::uint16_t message;  // index into Tape::messages
 };
 
 /// What of a value an average sums.
@@ -67,6 +77,10 @@ enum class Summed : std::uint8_t { learnt, parameters, whole };
 /// the learner's memories after and before it, or no_value: base, where it has sent nothing yet and
 /// its memory is 0; both, where it has none.
 ///
+/// send_model: model [first] becomes a message; out is its value, but what is learnt is what the
+/// receivers make of it: base + C(p), p = value - base + decay memory, and a number whose
+/// difference passes as it is arrives as it is.
+///
 /// evaluate: loss and error at out = base; with terms the disagreement as well: the sum over terms
 /// [first, first + count) of weight times ||x - x_base||^2, where x are the numbers that an average
 /// sums: all parameters, statistics included, and never an ema's average.  Each
@@ -75,7 +89,7 @@ enum class Summed : std::uint8_t { learnt, parameters, whole };
 ///
 /// The weights of the terms of one operation add to 1.
 struct Op {
-  enum class Kind : std::uint8_t { update, average, send, evaluate };
+  enum class Kind : std::uint8_t { update, average, send, send_model, evaluate };
   Kind kind;
   std::uint16_t rule;  // index into Tape::rules
   ValueId out, base;
@@ -98,6 +112,7 @@ struct Segment {
   std::vector<Use> uses;
   std::vector<Term> terms;
   std::vector<Sent> sent;
+  std::vector<SentModel> models;
   std::vector<Op> ops;
   std::vector<GradientId> dead;  // open gradients of earlier segments that no segment will use
   std::vector<GradientId> open;  // those that this one uses and a later one may use again
@@ -107,6 +122,7 @@ struct Segment {
 
   void clear() {
     gradients.clear(), uses.clear(), terms.clear(), sent.clear(), ops.clear();
+    models.clear();
     dead.clear(), open.clear(), live.clear();
   }
 };
@@ -119,21 +135,31 @@ struct Recipe {
 
 class Compressor;  // sim/compressor.h
 
-/// What a learner keeps of what its messages left out.
+/// How an estimate of a learner's gradient, which it and the server keep, follows that gradient.
+struct EstimateSteps {
+  double lambda = 1, nu = 1;
+};
+
+/// What a learner keeps beside its messages: what they left out, or an estimate of its gradient.
 struct Memory {
   double decay = 1;
   bool of_steps = false;    // in units of steps: gradients enter with the rate of their dispatch
   bool takes_back = false;  // what the server drops; else that is lost
+  std::optional<EstimateSteps> estimate = {};  // then without the keys above
 };
 
 /// What a learner makes of a gradient g, after clipping, that it sends: the message C(g), or with a
-/// memory
+/// memory of what was left out
 ///
 ///     (message, memory') = (C(p), p - C(p)),  p = weight g + decay memory,
 ///
-/// where the weight is 1, or of steps the learning rate.  A message that is lost leaves memory' so,
-/// and one that is taken back leaves p.  Statistics pass as they are.  A gradient that moves its
-/// own learner's value alone is no message.
+/// where the weight is 1, or of steps the learning rate; or with an estimate h as memory
+///
+///     (message, memory') = (h + nu C(p), h + lambda C(p)),  p = g - h.
+///
+/// A message that is lost leaves memory' so, and one that is taken back leaves p.  Statistics pass
+/// as they are.  A gradient that moves its own learner's value alone is no message.  Of models that
+/// are averaged g is the difference that SentModel says.
 struct Message {
   std::shared_ptr<const Compressor> compressor = {};  // C; null: g itself is sent, without memory
   std::optional<Memory> memory = {};
@@ -146,11 +172,13 @@ struct Optimiser;  // models/optimiser/optimiser.h
 /// What acts once per update: the optimiser on the sum of weight g and the state, sgd where there
 /// is none.  With a distance the weight of a gradient computed at w_at is first multiplied by
 /// min(1, distance / ||w - w_at||^2).  With ema, a' = ema a + (1 - ema) w' from a = w_0 is
-/// evaluated in place of w'.
+/// evaluated in place of w'.  With `back` the optimiser acts on what learners read of the message
+/// that a server makes of the sum; its memory, of what was left out, is part of the value.
 struct Rule {
   std::shared_ptr<const Optimiser> optimiser = {};
-  double ema = 0;       // 0: w' itself
-  double distance = 0;  // 0: none
+  double ema = 0;                            // 0: w' itself
+  double distance = 0;                       // 0: none
+  std::shared_ptr<const Message> back = {};  // null: the sum itself
 };
 
 /// What holds for a whole run.
@@ -159,7 +187,9 @@ struct Tape {
   std::uint32_t replica = 0;
   std::vector<Recipe> recipes;         // one for each plan of the race
   std::vector<Rule> rules;             // likewise
-  std::vector<Message> messages = {};  // likewise; may be left out where nothing is sent
+  std::vector<Message> messages = {};  // likewise, then those of Race::codes; may be left out where
+                                       // nothing is compressed
+  bool wants_norms = false;            // Results::norms
 };
 
 }  // namespace gradrace

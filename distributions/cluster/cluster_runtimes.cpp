@@ -137,8 +137,8 @@ DistributionProduct ClusterRuntimes::law_of(std::size_t law, double speed,
     drawn = make_mixture({1 - *outliers->probability, *outliers->probability},
                          {drawn, outliers->runtime});
   }
-  if (!rate && speed == 1) return drawn;
-  return shifted(drawn, rate ? samples / *rate : 0, speed);
+  if (!rate && speed == 1 && after == 0) return drawn;
+  return shifted(drawn, (rate ? samples / *rate : 0) + after * speed, speed);
 }
 
 DistributionProduct ClusterRuntimes::common_law(std::uint32_t learners,
@@ -154,7 +154,7 @@ double ClusterRuntimes::fastest(std::uint32_t learners, std::uint32_t samples) c
     const DistributionProduct& law = laws[l % laws.size()];
     if (!law) continue;
     const double time = law->mean() + (rate ? samples / *rate : 0);
-    least = std::min(least, time / speeds[l % speeds.size()]);
+    least = std::min(least, time / speeds[l % speeds.size()] + after);
   }
   return std::isfinite(least) ? least : 0;
 }

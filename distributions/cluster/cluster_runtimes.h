@@ -21,7 +21,7 @@ struct Difference {
 
 /// How long the minibatches of a cluster take.  The time of a learner's minibatch of m samples is
 ///
-///     (X + m / rate) * persistence / speed,  and longer inside windows,
+///     (X + m / rate) * persistence / speed + after,  and longer inside windows,
 ///
 /// X a draw of the learner's law, or of the outliers' law in its place.
 struct ClusterRuntimes {
@@ -32,6 +32,7 @@ struct ClusterRuntimes {
   PersistenceProduct persistence;         // null: times do not remember
   std::optional<Outliers> outliers;
   std::vector<Window> windows;
+  double after = 0;  // in laws and means alone; who draws adds it
 
   /// The law of all minibatches of so many samples if they are independent draws of one law, with
   /// outliers of fixed probability and no cap among them; else null.

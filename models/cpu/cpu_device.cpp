@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
@@ -16,6 +17,7 @@
 #include "models/replay/ready_uses.h"
 #include "models/replay/replay_results.h"
 #include "sim/check.h"
+#include "sim/lane_sum.h"
 
 namespace gradrace {
 
@@ -28,6 +30,9 @@ struct ReplayedRun {
   Lowering lowering;
   RateFactors rate_factors;
   MeanSinceEvaluation compression_error;
+  std::vector<double> remembered;  // [learner]: the sum of its memory
+  double remembered_back = 0;      // likewise, of the messages back
+  std::uint32_t updates = 0;
   StateLayout layout;
   std::vector<Aligned<Real>> values;     // [slot][numbers of a state]
   std::vector<Aligned<Real>> gradients;  // [place][numbers of a value]
@@ -66,6 +71,9 @@ class CpuDevice final : public Device {
       refuse_steps(run.tape);
       run.rate_factors = RateFactors(run.tape);
       run.compression_error = {};
+      run.remembered.clear();
+      run.remembered_back = 0;
+      run.updates = 0;
       run.lowering = Lowering(order_, run.rate_factors.wanted());
       run.layout = layout_of(run.tape.rules, packing_.numbers(), statistics_);
       run.values.resize(std::max<std::size_t>(1, run.values.size()));
@@ -95,7 +103,10 @@ class CpuDevice final : public Device {
 
  private:
   static void refuse_steps(const Tape& tape) {
-    if (std::ranges::none_of(tape.messages, &Message::of_steps)) return;
+    const auto back = [](const Rule& rule) { return rule.back && rule.back->memory; };
+    if (std::ranges::none_of(tape.messages, &Message::of_steps) &&
+        std::ranges::none_of(tape.rules, back))
+      return;
     for (const Rule& rule : tape.rules)
       if (divides_by_rate(optimiser_of(rule)))
         throw std::runtime_error(
@@ -109,7 +120,7 @@ class CpuDevice final : public Device {
     while (run.values.size() < run.lowering.slots()) run.values.emplace_back(run.layout.numbers);
     if (run.gradients.size() < run.lowering.places()) run.gradients.resize(run.lowering.places());
     factors_.assign(run.rate_factors.wanted() ? program.uses.size() : 0, 1);
-    errors_.resize(program.sent.size());
+    errors_.clear();
     disagreements_.assign(program.evaluated.size(), std::numeric_limits<double>::quiet_NaN());
     ahead_ = {};
     for (std::size_t number = 0; number < program.steps.size(); ++number) {
@@ -120,9 +131,13 @@ class CpuDevice final : public Device {
           break;
         case Step::Kind::update:
           update(run, program, number);
+          if (run.tape.wants_norms) results.norms.push_back(norm_);
           break;
         case Step::Kind::send:
           send(run, program, step);
+          break;
+        case Step::Kind::send_model:
+          send_model(run, program, step);
           break;
         case Step::Kind::average:
           average(run, program, step);
@@ -209,7 +224,8 @@ class CpuDevice final : public Device {
   void update(ReplayedRun<Real>& run, const Program& program, std::size_t number) {
     const Step& step = program.steps[number];
     const Rule& rule = run.tape.rules[step.rule];
-    const bool plain = is_plain(optimiser_of(rule), run.layout) && statistics_.count == 0;
+    const bool plain = is_plain(optimiser_of(rule), run.layout) && statistics_.count == 0 &&
+                       !rule.back && !run.tape.wants_norms;
     double rate = 0;
     bool moved = false;
     for (std::uint32_t i = step.first; i < step.first + step.count; ++i) {
@@ -238,8 +254,16 @@ class CpuDevice final : public Device {
     }
     if (moved) return;
     if (step.count == 0) std::ranges::fill(step_, Real(0));
+    if (run.tape.wants_norms) norm_ = norm_of_mean(rate);
+    if (rule.back) send_back(run, step, rate);
     apply_rule<Real>(rule, run.layout, statistics_.decay,
                      {run.at(step.base), run.at(step.out), rate}, step_);
+  }
+
+  /// Of the gradients whose sum, with weights that add to the rate, is the step.
+  double norm_of_mean(double rate) {
+    const auto g = learnt(std::span<const Real>(step_), statistics_);
+    return std::sqrt(lane_sum(g.size(), [&](std::size_t j) { return double{g[j]} * g[j]; })) / rate;
   }
 
   /// The gradient is computed, and its learner's message made of it.
@@ -252,15 +276,51 @@ class CpuDevice final : public Device {
     const double clip = run.tape.recipes[sent.recipe].clip;
     const auto g = learnt(std::span<const Real>(row), statistics_);
     const double clipped = clip > 0 ? sent.weight * clip_factor<Real>(clip, g) : sent.weight;
-    const auto memory = [&](Slot slot) {
-      return slot == no_slot ? nullptr : run.values[slot].data();
-    };
-    const Message& message = run.tape.messages[sent.recipe];
-    errors_[step.first] =
-        messages_.make(message, clipped, !sent.again,
-                       stream({name.seed, name.replica, Purpose::compression,
-                               message.compressor->shares_words() ? 0 : name.learner, name.draw}),
-                       {row.data(), row.size()}, memory(step.base), memory(step.out));
+    const auto at = [&](Slot slot) { return slot == no_slot ? nullptr : run.values[slot].data(); };
+    make(run, sent.code, name.learner, name.draw, clipped, !sent.again, {row.data(), row.size()},
+         at(step.base), at(step.out));
+  }
+
+  void send_model(ReplayedRun<Real>& run, const Program& program, const Step& step) {
+    const SlotModel& sent = program.models[step.first];
+    const auto at = [&](Slot slot) { return slot == no_slot ? nullptr : run.values[slot].data(); };
+    const Real* const value = run.values[sent.at].data();
+    const Real* const base = run.values[step.base].data();
+    difference_.assign(packing_.numbers(), Real{0});
+    for (std::size_t j = 0; j < run.layout.learnt; ++j) difference_[j] = value[j] - base[j];
+    make(run, sent.message, sent.learner, sent.number, 1, false, difference_, at(sent.before),
+         at(sent.after));
+    Aligned<Real>& out = run.values[step.out];
+    std::ranges::copy(run.values[sent.at], out.begin());
+    for (std::size_t j = 0; j < run.layout.learnt; ++j)
+      if (difference_[j] != value[j] - base[j]) out[j] = base[j] + difference_[j];
+  }
+
+  /// The row becomes the learner's message of that number.
+  void make(ReplayedRun<Real>& run, std::uint16_t code, std::uint32_t learner, std::uint32_t number,
+            double factor, bool lost, std::span<Real> row, const Real* before, Real* after) {
+    if (learner >= run.remembered.size()) run.remembered.resize(learner + 1);
+    const Message& message = run.tape.messages[code];
+    errors_.push_back(
+        messages_.make(message, factor, lost,
+                       stream({run.tape.seed, run.tape.replica, Purpose::compression,
+                               message.compressor->shares_words() ? 0 : learner, number}),
+                       row, {before, after, &run.remembered[learner]}));
+  }
+
+  /// The step becomes the message that the server makes of it.
+  void send_back(ReplayedRun<Real>& run, const Step& step, double rate) {
+    constexpr std::uint32_t server = ~std::uint32_t{0};  // no learner's number
+    const Message& message = *run.tape.rules[step.rule].back;
+    MemoryRows<Real> memory;
+    if (message.memory)
+      memory = {run.at(step.base).memory, run.at(step.out).memory, &run.remembered_back};
+    messages_.make(
+        message, 1, false,
+        stream({run.tape.seed, run.tape.replica, Purpose::compression, server, run.updates++}),
+        step_, memory);
+    if (!message.compressor->votes()) return;
+    for (Real& x : learnt(std::span<Real>(step_), statistics_)) x *= static_cast<Real>(rate);
   }
 
   /// A gradient or message that is there, to the step.
@@ -344,12 +404,13 @@ class CpuDevice final : public Device {
   MessageMaker<Real> messages_;
   Order order_;
   std::vector<ReplayedRun<Real>> runs_;
-  Aligned<Real> step_;                     // [numbers of a value]
+  Aligned<Real> step_, difference_;        // [numbers of a value]
   std::vector<Real> unpacked_;             // [d]
   std::vector<double> shares_, in_order_;  // of a disagreement
   std::vector<double> factors_;            // of the segment's uses, where a rule has a distance
   std::vector<double> disagreements_;      // of the segment's evaluations
   std::vector<double> errors_;             // of the segment's messages
+  double norm_ = 0;                        // of the last update, where the tape wants it
   double evaluation_seconds_ = 0;
   std::uint64_t evaluated_ = 0;  // values
 };

@@ -10,6 +10,7 @@ void Stages::split(const Program& program) {
       case Step::Kind::compute:
       case Step::Kind::update:
       case Step::Kind::send:
+      case Step::Kind::send_model:
         move(step);
         break;
       case Step::Kind::average:

@@ -116,6 +116,8 @@ StateLayout layout_of(std::span<const Rule> rules, std::size_t parameters,
   });
   if (std::ranges::any_of(rules, [](const Rule& rule) { return rule.ema != 0; }))
     layout.average = place(d);
+  const auto remembers = [](const Rule& rule) { return rule.back && rule.back->memory; };
+  if (std::ranges::any_of(rules, remembers)) layout.memory = place(d);
   return layout;
 }
 
@@ -127,6 +129,7 @@ void complete(std::span<const Rule> rules, const StateLayout& layout, std::span<
     if (kept) std::fill_n(state.parts[part], count, static_cast<Real>(of.start));
   });
   if (state.average) std::copy_n(state.w, layout.parameters, state.average);
+  if (state.memory) std::fill_n(state.memory, layout.parameters, Real{0});
 }
 
 template <class Real>

@@ -51,6 +51,9 @@ const Program& Lowering::lower(const Segment& segment) {
       case Op::Kind::send:
         send(segment, op);
         break;
+      case Op::Kind::send_model:
+        send_model(segment, op);
+        break;
       case Op::Kind::average:
         average(segment, op);
         break;
@@ -62,6 +65,7 @@ const Program& Lowering::lower(const Segment& segment) {
   GRADRACE_CHECK(program_.uses.size() == segment.uses.size(), "every use is of an update");
   GRADRACE_CHECK(program_.terms.size() == segment.terms.size(), "every term is of an operation");
   GRADRACE_CHECK(program_.sent.size() == segment.sent.size(), "every message is sent");
+  GRADRACE_CHECK(program_.models.size() == segment.models.size(), "every model is sent");
   carry_over(segment);
   return program_;
 }
@@ -79,6 +83,9 @@ void Lowering::add_values(const Segment& segment) {
   for (const Op& op : segment.ops) {
     if (op.kind == Op::Kind::evaluate || op.out == no_value) continue;
     GRADRACE_CHECK(op.out == last_ + 1, "values are written in order");
+    values_.push_back({++last_, 0});
+    if (op.kind != Op::Kind::send_model || segment.models[op.first].after == no_value) continue;
+    GRADRACE_CHECK(segment.models[op.first].after == last_ + 1, "values are written in order");
     values_.push_back({++last_, 0});
   }
 }
@@ -110,6 +117,10 @@ void Lowering::count_references(const Segment& segment) {
   for (const Op& op : segment.ops)
     if (op.base != no_value) ++find(op.base).references;
   for (const Term& term : segment.terms) ++find(term.value).references;
+  for (const SentModel& model : segment.models) {
+    ++find(model.value).references;
+    if (model.before != no_value) ++find(model.before).references;
+  }
   for (const ValueId id : segment.live) ++find(id).references;
   // What was live for this segment's sake is named by now.
   for (const ValueId id : held_) release(find(id));
@@ -169,20 +180,42 @@ void Lowering::send(const Segment& segment, const Op& op) {
   const Slot computed_at = at.slot;
   compute(gradient);
   program_.sent.push_back({computed_at, gradient.place, false, of.learner, of.draw, of.recipe,
-                           sent.weight, !sent.lost});
+                           sent.weight, !sent.lost, false, sent.message});
   Step step{Step::Kind::send, 0, no_slot, no_slot, number, 1};
-  if (op.out != no_value) {
-    Value& memory = find(op.out);
-    GRADRACE_CHECK(memory.references > 0,
-                   "a memory is read by the learner's next message, or live");
-    step.out = memory.slot = slots_.take();
-  }
-  if (op.base != no_value) {
-    step.base = written(op.base).slot;
-    release(find(op.base));
-  }
+  step.out = write_memory(op.out);
+  step.base = read_memory(op.base);
   program_.steps.push_back(step);
   if (sent.lost) finish(gradient);
+}
+
+void Lowering::send_model(const Segment& segment, const Op& op) {
+  const auto number = static_cast<std::uint32_t>(program_.models.size());
+  GRADRACE_CHECK(op.first == number && op.count == 1, "models stand in the order of sending");
+  const SentModel& sent = segment.models[number];
+  const Value& value = written(sent.value);
+  want_stored(value);
+  want_stored(written(op.base));
+  at_hand_ = none;
+  const Slot out = slots_.take(), after = write_memory(sent.after), at = value.slot;
+  program_.models.push_back(
+      {at, read_memory(sent.before), after, sent.learner, sent.number, sent.message});
+  release(find(sent.value));
+  write(op, {Step::Kind::send_model, 0, out, 0, number, 1});
+}
+
+Slot Lowering::write_memory(ValueId id) {
+  if (id == no_value) return no_slot;
+  Value& memory = find(id);
+  GRADRACE_CHECK(memory.references > 0, "a memory is read by the learner's next message, or live");
+  return memory.slot = slots_.take();
+}
+
+/// It is there until the next slot is taken.
+Slot Lowering::read_memory(ValueId id) {
+  if (id == no_value) return no_slot;
+  Value& memory = written(id);
+  release(memory);
+  return memory.slot;
 }
 
 void Lowering::average(const Segment& segment, const Op& op) {
@@ -215,9 +248,9 @@ void Lowering::write(const Op& op, Step step) {
 void Lowering::evaluate(const Segment& segment, const Op& op) {
   const Value& value = written(op.base);
   want_stored(value);
-  program_.evaluated.push_back({value.slot, static_cast<std::uint32_t>(program_.uses.size()),
-                                op.first, op.count,
-                                static_cast<std::uint32_t>(program_.sent.size())});
+  program_.evaluated.push_back(
+      {value.slot, static_cast<std::uint32_t>(program_.uses.size()), op.first, op.count,
+       static_cast<std::uint32_t>(program_.sent.size() + program_.models.size())});
   if (op.count > 0) {
     const auto number = static_cast<std::uint32_t>(program_.evaluated.size()) - 1;
     const std::span terms = read_terms(segment, op);

@@ -30,8 +30,17 @@ struct SlotUse {
   std::uint32_t learner, draw;
   std::uint16_t recipe;  // index into Tape::recipes
   double weight;
-  bool again = false;    // a later use may need it, or the message
-  bool message = false;  // which is what stands at the place
+  bool again = false;      // a later use may need it, or the message
+  bool message = false;    // which is what stands at the place
+  std::uint16_t code = 0;  // index into Tape::messages, of one that is sent
+};
+
+/// The value in a slot is sent, as far as it is from another; before and after: slots of its
+/// learner's memory, no_slot as SentModel has no_value.
+struct SlotModel {
+  Slot at, before, after;
+  std::uint32_t learner, number;
+  std::uint16_t message;  // index into Tape::messages
 };
 
 /// The value in a slot enters an average or a disagreement.
@@ -48,6 +57,9 @@ struct SlotTerm {
 /// send: the message of sent [first]; the learner's memories after and before it are in out and
 /// base, two slots, or no_slot as Op::send has no_value.
 ///
+/// send_model: the value in out is what is made of models [first], sent as far as they are from
+/// base.
+///
 /// average: the value in out = that in base with terms [first, first + count) as Op::average says;
 /// out is none of them.
 ///
@@ -56,7 +68,7 @@ struct SlotTerm {
 ///
 /// evaluate: loss and errors at the values in evaluated [first, first + count).
 struct Step {
-  enum class Kind : std::uint8_t { compute, update, send, average, measure, evaluate };
+  enum class Kind : std::uint8_t { compute, update, send, send_model, average, measure, evaluate };
   Kind kind;
   std::uint16_t rule;  // index into Tape::rules
   Slot out, base;
@@ -70,7 +82,7 @@ struct SlotEvaluation {
   Slot at;
   std::uint32_t uses;               // of the program that precede this evaluation
   std::uint32_t first_term, terms;  // of the disagreement with the value; no terms: not wanted
-  std::uint32_t sent;               // messages of the program that precede it
+  std::uint32_t sent;               // messages of the program that precede it, models too
 };
 
 /// A segment of one run, as every device executes it.
@@ -79,11 +91,13 @@ struct Program {
   std::vector<SlotUse> uses;  // in the order of the tape, as are the next three
   std::vector<SlotTerm> terms;
   std::vector<SlotUse> sent;  // not `again`: the message is lost
+  std::vector<SlotModel> models;
   std::vector<SlotEvaluation> evaluated;
   std::uint64_t computed = 0;  // gradients; fewer than uses where one is used again
 
   void clear() {
     steps.clear(), uses.clear(), terms.clear(), sent.clear(), evaluated.clear();
+    models.clear();
     computed = 0;
   }
 };
@@ -152,6 +166,9 @@ class Lowering {
   void use(const Use& use, ValueId base);
   void update(const Segment& segment, const Op& op);
   void send(const Segment& segment, const Op& op);
+  void send_model(const Segment& segment, const Op& op);
+  Slot read_memory(ValueId id);
+  Slot write_memory(ValueId id);
   void average(const Segment& segment, const Op& op);
   void write(const Op& op, Step step);
   void evaluate(const Segment& segment, const Op& op);

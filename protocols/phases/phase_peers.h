@@ -114,6 +114,11 @@ class PhasePeers final : public Peers {
                MomentumState state) override {
     peers_->average(members, terms, state);
   }
+  void average_sent(std::span<const std::uint32_t> members, ValueId base,
+                    MomentumState state) override {
+    peers_->average_sent(members, base, state);
+  }
+  bool makes_messages() const override { return peers_->makes_messages(); }
   void move(std::span<const std::uint32_t> members, std::span<const Term> terms) override {
     peers_->move(members, terms);
   }

@@ -22,12 +22,24 @@ constexpr EventClass class_of(Kind alarm) {
 
 }  // namespace
 
+static double numbers_carried(const Race& race) {
+  return race.transit.network ? race.transit.network->model_bytes / sizeof(float) : 0;
+}
+
 /// [plan], between a learner and a server.
-static std::vector<MessageBytes> bytes_of_messages(const Race& race) {
+static std::vector<Carriage> carried(const Race& race) {
   const double full = race.transit.network ? race.transit.network->model_bytes : 0;
-  std::vector<MessageBytes> bytes;
-  for (const Plan& plan : race.plans) bytes.push_back({full, plan.bytes_of_message(full)});
-  return bytes;
+  std::vector<Carriage> carried;
+  for (const Plan& plan : race.plans) {
+    carried.push_back({.down = full, .up = plan.bytes_of_message(full)});
+    carried.back().coded = plan.message.compressor != nullptr;
+    carried.back().reading_up = plan.decoding;
+    if (!plan.rule.back) continue;
+    carried.back().back = plan.rule.back->compressor->bytes(full / sizeof(float));
+    carried.back().making_back = plan.encoding;
+    carried.back().reading_back = plan.decoding;
+  }
+  return carried;
 }
 
 Engine::Engine(const Race& race, std::uint32_t replica, std::uint32_t followed, bool roads,
@@ -40,14 +52,16 @@ Engine::Engine(const Race& race, std::uint32_t replica, std::uint32_t followed, 
       first_exchange_(followed + alarms +
                       (roads ? Transit::slots(race.transit, race.learners) : 0)),
       queue_(first_exchange_ + exchanges),
+      codes_(race.codes ? std::make_unique<CodeHistory>(*race.codes, numbers_carried(race))
+                        : nullptr),
       learners_(followed),
       wasted_(followed) {
-  if (!runtimes_ && !roads && learners() > 0)
+  if (!runtimes_ && !roads && !race.encodes() && learners() > 0)
     drawn_.emplace(*race.runtime, race.seed, replica, learners());
   waiting_.reserve(learners());
   for (std::uint32_t learner = 0; learner < learners(); ++learner) wait(learner);
   if (!roads) return;
-  transit_ = std::make_unique<Transit>(race.transit, bytes_of_messages(race), race.learners,
+  transit_ = std::make_unique<Transit>(race.transit, carried(race), codes_.get(), race.learners,
                                        race.seed, replica, queue_, race.learners + alarms,
                                        [this](std::uint32_t learner, double begin) {
                                          const double length = runtime(learner, begin);
@@ -121,7 +135,7 @@ bool Engine::depart(Learner& learner, std::uint32_t number, const Reading& readi
   learner.place = Learner::down;
   if (transit_->postpone(number)) return false;
   take(learner, number, reading);
-  transit_->depart(number, learner.gradient.draw, reading.plan, time_);
+  transit_->depart(number, learner.gradient.draw, reading.version, reading.plan, time_);
   if (observer_) observer_->on_dispatch(learner.gradient, time_);
   return true;
 }
@@ -134,12 +148,11 @@ double Engine::end_trip(std::uint32_t learner) {
 
 double Engine::runtime(std::uint32_t number, double begin) {
   const GradientFacts& gradient = learners_[number].gradient;
-  if (runtimes_) {
-    const auto& recipe = race_.plans[gradient.plan].recipe;
-    return runtimes_->duration(number, gradient.draw, begin, recipe.minibatch);
-  }
+  const Plan& plan = race_.plans[gradient.plan];
+  if (runtimes_)
+    return runtimes_->duration(number, gradient.draw, begin, plan.recipe.minibatch) + plan.encoding;
   Stream words = stream({race_.seed, replica_, Purpose::runtime, number, gradient.draw});
-  return race_.runtime->sample(words);
+  return race_.runtime->sample(words) + plan.encoding;
 }
 
 void Engine::note_standing(double time, double length) {

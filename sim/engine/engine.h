@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/engine/code_history.h"
 #include "sim/engine/drawn_times.h"
 #include "sim/engine/event_queue.h"
 #include "sim/engine/learner_totals.h"
@@ -63,6 +64,9 @@ class Engine {
 
   /// When the learner's minibatch will have been computed.
   double due(std::uint32_t learner) const { return queue_.time(learner); }
+
+  /// Of gradients whose code changes; null: there are none.
+  CodeHistory* codes() { return codes_.get(); }
 
   /// For the events of exchanges, whose slots follow.
   EventQueue& queue() { return queue_; }
@@ -160,8 +164,8 @@ class Engine {
   }
 
   /// The server makes an update, or is busy for so long.
-  void on_update() {
-    if (transit_) transit_->on_update(time_);
+  void on_update(std::uint16_t plan) {
+    if (transit_) transit_->on_update(plan, time_);
   }
   void pause(double length) {
     GRADRACE_CHECK(transit_, "a protocol pauses that does not say so");
@@ -286,6 +290,7 @@ class Engine {
   double time_ = 0;
   const std::uint32_t first_exchange_;
   EventQueue queue_;
+  const std::unique_ptr<CodeHistory> codes_;
   std::unique_ptr<Transit> transit_;  // null: a gradient arrives when it is computed
   LargeVector<Learner> learners_;
   std::vector<double> wasted_;          // by the learners, on gradients cancelled, dropped or lost

@@ -110,7 +110,10 @@ void ParameterServer::send(const GradientFacts& gradient, bool lost) {
   const bool remembers = message.memory.has_value();
   if (!message.compressor || (lost && !remembers)) return;
   const double weight = message.of_steps() ? dispatch_rates_[gradient.learner] : 1;
-  tape_.send(gradient.learner, remembers, {gradient.gradient, lost, weight});
+  std::uint16_t code = gradient.plan;
+  if (race_.codes)
+    code = static_cast<std::uint16_t>(race_.plans.size() + engine_.codes()->at(gradient.version));
+  tape_.send(gradient.learner, remembers, {gradient.gradient, lost, weight, code});
 }
 
 void ParameterServer::list_uses() {

@@ -72,7 +72,7 @@ class ParameterServer final : private Server, public Owner {
   void evaluate_at(double time) override { engine_.set(Happening::Kind::look, time); }
   void follow(std::uint16_t plan) override;
 
-  Reading reading() const { return {value_, version(), plan_}; }
+  Reading reading() const { return {value_, version(), race_.plan_at(plan_, version())}; }
 
   // Of the update that is being made.
   /// The gradient's staleness.
@@ -90,10 +90,11 @@ class ParameterServer final : private Server, public Owner {
   void note_rates();
   void list_uses();
   void make_version() {
-    value_ = tape_.update(value_, plan_, uses_);
+    const std::uint16_t plan = race_.plan_at(plan_, version());
+    value_ = tape_.update(value_, plan, uses_);
     books_.update(engine_.computing(), time());
     ++changes_;
-    engine_.on_update();
+    engine_.on_update(plan);
   }
   void tell_update(double iteration_time) const;
 

@@ -17,14 +17,12 @@ PeerValues::PeerValues(const Race& race, std::uint32_t replica, PeerProtocol& pr
       protocol_(protocol),
       observer_(observer),
       network_(race.peers ? &*race.peers : nullptr),
-      gathering_(race.peers),
       exchanges_(network_, race.learners, engine.queue(), engine.first_exchange()),
       members_(race.learners),
       under_way_(observer ? race.learners : 0),
       heard_(under_way_.size()),
       peers_(race.learners),
       steps_(race.learners) {
-  if (gathering_) gathering_->collective = Collective::gather;
   if (network_ && network_->communicator_setup > 0) communicators_.emplace(*network_);
 }
 
@@ -87,7 +85,7 @@ void PeerValues::compute(std::uint32_t learner) {
   Peer& peer = peers_[learner];
   clock(peer);
   peer.computing = true;
-  engine_.compute(learner, {peer.value, peer.age, plan_});
+  engine_.compute(learner, {peer.value, peer.age, race_.plan_at(plan_, updates())});
   ++totals_.dispatched;
 }
 
@@ -137,7 +135,8 @@ void PeerValues::step(const GradientFacts& gradient) {
 void PeerValues::send(const GradientFacts& gradient, std::uint32_t gradients) {
   const Message& message = race_.plans[gradient.plan].message;
   const double weight = message.of_steps() ? eta(0, gradients) : 1;
-  tape_.send(gradient.learner, message.memory.has_value(), {gradient.gradient, false, weight});
+  tape_.send(gradient.learner, message.memory.has_value(),
+             {gradient.gradient, false, weight, gradient.plan});
 }
 
 void PeerValues::step_all(std::span<const GradientFacts> gradients) {
@@ -231,6 +230,21 @@ void PeerValues::average(std::span<const std::uint32_t> members, std::span<const
       result = sum(reset ? 0 : peers_[learner].value, terms, summed);
     change(peers_[learner], result);
   }
+}
+
+void PeerValues::average_sent(std::span<const std::uint32_t> members, ValueId base,
+                              MomentumState state) {
+  const Message& message = plan().message;
+  if (!tape_.taped() || !message.compressor) return Peers::average(members, state);
+  read_.clear();
+  const std::uint16_t number = race_.plan_at(plan_, updates());
+  for (const std::uint32_t learner : members) {
+    Peer& peer = peers_[learner];
+    const ValueId read = tape_.send_model(base, peer.value, learner, message.memory.has_value(),
+                                          peer.sent++, number);
+    read_.push_back({read, 1.0 / static_cast<double>(members.size())});
+  }
+  average(members, read_, state);
 }
 
 void PeerValues::move(std::span<const std::uint32_t> members, std::span<const Term> terms) {

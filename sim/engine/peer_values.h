@@ -49,8 +49,9 @@ class PeerValues final : public Owner, private Peers {
  private:
   struct Peer {
     ValueId value = 0;
-    std::uint32_t age = 0;  // changes of the value
-    double since = 0;       // the times below are up to then
+    std::uint32_t age = 0;   // changes of the value
+    double since = 0;        // the times below are up to then
+    std::uint32_t sent = 0;  // models, as messages
     bool computing = false, exchanging = false;
     ExchangeTotals totals;
   };
@@ -76,6 +77,9 @@ class PeerValues final : public Owner, private Peers {
   void average(std::span<const std::uint32_t> members, std::span<const Term> terms,
                MomentumState state) override;
   void move(std::span<const std::uint32_t> members, std::span<const Term> terms) override;
+  void average_sent(std::span<const std::uint32_t> members, ValueId base,
+                    MomentumState state) override;
+  bool makes_messages() const override { return has_messages_; }
   std::uint32_t collective(std::span<const std::uint32_t> members, double share,
                            Payload payload) override;
   std::uint32_t pair(std::uint32_t a, std::uint32_t b, std::optional<double> time) override;
@@ -88,7 +92,7 @@ class PeerValues final : public Owner, private Peers {
   void follow(std::uint16_t plan) override;
   void deadlock(std::span<const std::uint32_t> circle) override;
 
-  const Plan& plan() const { return race_.plans[plan_]; }
+  const Plan& plan() const { return race_.plans[race_.plan_at(plan_, updates())]; }
   ValueId sum(ValueId base, std::span<const Term> terms, Summed summed);
   void clock(Peer& peer) const;
   void change(Peer& peer, ValueId value);
@@ -100,11 +104,9 @@ class PeerValues final : public Owner, private Peers {
   double bytes_of(Payload payload) const {
     return payload == Payload::models ? model_bytes() : plan().bytes_of_message(model_bytes());
   }
-  /// The network, by which what does not add is gathered.
   const PeerNetwork& network_for(Payload payload) const {
-    const Compressor* const compressor = plan().message.compressor.get();
-    const bool adds = payload == Payload::models || !compressor || compressor->adds();
-    return adds ? *network_ : *gathering_;
+    const bool whole = payload == Payload::models || !plan().message.compressor;
+    return whole || !race_.peers_of_messages ? *network_ : *race_.peers_of_messages;
   }
   std::uint32_t begin(const ExchangeFacts& exchange);
   void tell(std::uint32_t exchange);
@@ -115,7 +117,6 @@ class PeerValues final : public Owner, private Peers {
   PeerProtocol& protocol_;
   Observer* const observer_;
   const PeerNetwork* const network_;  // null: communication takes no time
-  std::optional<PeerNetwork> gathering_;
   const bool has_messages_ = tape_.taped() && race_.has_messages();
   Exchanges exchanges_;
   std::optional<Communicators> communicators_;
@@ -128,7 +129,7 @@ class PeerValues final : public Owner, private Peers {
   std::vector<Peer> peers_;
   std::vector<Use> uses_;  // of a step; kept for its memory, as are the next three
   std::vector<GradientFacts> used_;
-  std::vector<Term> terms_;
+  std::vector<Term> terms_, read_;
   std::vector<ValueId> live_;
   std::vector<Term> averaged_;  // terms of the average ordered last
   ValueId average_ = 0;         // and what it gave

@@ -44,7 +44,8 @@ struct Plan {
   Recipe recipe;
   Message message;
   Rule rule;
-  bool stateful = false;  // an optimiser keeps more than parameters
+  bool stateful = false;              // an optimiser keeps more than parameters
+  double encoding = 0, decoding = 0;  // time of a message, of a learner and of the server
 
   /// Bytes of a message, where float32 parameters take so many.
   double bytes_of_message(double full) const {
@@ -65,9 +66,13 @@ struct Race {
   MakeRuntimes make_runtimes;  // empty: independent draws of `runtime`, which has no memory
   TransitFacts transit;
   std::optional<PeerNetwork> peers;  // who send to one another; empty: that takes no time
+  std::optional<PeerNetwork> peers_of_messages;  // the same of messages; empty: as of models
   MakeProtocol make_protocol;
-  std::vector<Plan> plans{1};       // the scenario's, then one for each of the protocol's changes
-  std::uint64_t training_rows = 0;  // 0 without a training set
+  std::vector<Plan> plans{1};         // the scenario's, then one for each of the protocol's changes
+  std::uint32_t compressed_from = 0;  // updates; if not 0, all plans stand twice, first as they are
+                                      // from that update on
+  std::shared_ptr<const Codes> codes;  // null: a plan's message has one code
+  std::uint64_t training_rows = 0;     // 0 without a training set
   Stop stop;
   EvaluationSchedule evaluations;
   EvaluatedValue evaluated = EvaluatedValue::mean;
@@ -77,6 +82,17 @@ struct Race {
   bool has_messages() const {
     return std::ranges::any_of(plans,
                                [](const Plan& plan) { return plan.message.compressor != nullptr; });
+  }
+
+  /// Whether making messages takes its learner time.
+  bool encodes() const {
+    return std::ranges::any_of(plans, [](const Plan& plan) { return plan.encoding > 0; });
+  }
+
+  /// What is in force after so many updates where `plan` is followed.
+  std::uint16_t plan_at(std::uint16_t plan, std::uint64_t updates) const {
+    if (updates >= compressed_from) return plan;
+    return static_cast<std::uint16_t>(plan + plans.size() / 2);
   }
 
   /// An evaluation looks at the mean, and at the values of learners 0 ... that - 1.

@@ -65,6 +65,8 @@ void Run::take_answers(const Results& results) {
     if (!std::isfinite(last.loss)) return end_as_diverged();
   }
   if (!points.empty()) plane_->tell(last);
+  norms_.insert(norms_.end(), results.norms.begin(), results.norms.end());
+  plane_->hear(results.norms);
   const bool judged = last_end_ == End::verdict || last_end_ == End::feedback;
   const bool reached = judged && meets(last, race_.stop);
   if (last_end_ != End::finished && !reached) return;
@@ -105,6 +107,7 @@ void Run::end_as_diverged() {
   Race again = race_;
   again.stop.loss = -std::numeric_limits<double>::infinity();  // a segment ends at each evaluation
   TimingPlane plane(again, replica_, false, observer_, segment_limit_);
+  plane.hear(norms_);
   for (std::uint64_t made = 0; plane.next_segment().end != End::finished;) {
     made += plane.evaluations().size();
     if (protocol_listens_ && made > 0) plane.tell(heard_[made - 1]);
@@ -137,6 +140,10 @@ void drive(std::span<Run> cohort, Device* device, const std::function<bool()>& g
       tape.recipes.push_back(plan.recipe);
       tape.rules.push_back(plan.rule);
       tape.messages.push_back(plan.message);
+    }
+    if (const auto& codes = run.race().codes) {
+      for (const auto& compressor : codes->compressors) tape.messages.push_back({compressor});
+      tape.wants_norms = true;
     }
     tapes.push_back(std::move(tape));
   }

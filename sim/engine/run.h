@@ -81,6 +81,7 @@ class Run {
   bool over_ = false;
   RunRecord record_;
   std::uint64_t evaluations_ = 0;  // told
+  std::vector<double> norms_;      // of all updates, where codes go by them; likewise
   std::vector<Evaluation> heard_;  // all, where the protocol listens: told again after a divergence
 };
 

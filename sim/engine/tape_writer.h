@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "sim/check.h"
@@ -91,13 +92,19 @@ class TapeWriter {
   /// `remembers`: it keeps what the message leaves out.
   void send(std::uint32_t learner, bool remembers, const Sent& sent) {
     if (!taped_) return;
-    ValueId before = no_value, after = no_value;
-    if (remembers) {
-      if (learner >= memories_.size()) memories_.resize(learner + 1, no_value);
-      before = memories_[learner];
-      after = memories_[learner] = next_value_++;
-    }
+    const auto [before, after] = remember(learner, remembers);
     write({Op::Kind::send, 0, after, before, 0, 0}, segment_.sent, std::span(&sent, 1));
+  }
+
+  /// The learner sends how far its value is from `base`; what the receivers make of it.  Not
+  /// without a tape.
+  ValueId send_model(ValueId base, ValueId value, std::uint32_t learner, bool remembers,
+                     std::uint32_t number, std::uint16_t message) {
+    const ValueId out = next_value_++;
+    const auto [before, after] = remember(learner, remembers);
+    const SentModel sent{value, before, after, learner, number, message};
+    write({Op::Kind::send_model, 0, out, base, 0, 0}, segment_.models, std::span(&sent, 1));
+    return out;
   }
 
   /// Ends the segment.  `live`: values that a later one may name, apart from memories and those at
@@ -112,6 +119,14 @@ class TapeWriter {
  private:
   [[noreturn, gnu::cold, gnu::noinline]] static void refuse_more() {
     throw RunError("a run ends with its 2^32nd minibatch; ask for less time or fewer updates");
+  }
+
+  /// The learner's memory before a message and after it.
+  std::pair<ValueId, ValueId> remember(std::uint32_t learner, bool remembers) {
+    if (!remembers) return {no_value, no_value};
+    if (learner >= memories_.size()) memories_.resize(learner + 1, no_value);
+    const ValueId before = memories_[learner];
+    return {before, memories_[learner] = next_value_++};
   }
 
   Fate& fate(GradientId gradient) {

@@ -28,7 +28,8 @@ bool are_minibatches_events(const Race& race, const AnyProtocol& protocol, bool 
   if (race.sampler == Sampler::order_statistic) return false;
   const Traits traits = protocol->traits();
   return !(traits.restarts_all || traits.never_waits) || taped || observer || race.make_runtimes ||
-         has_roads(race, protocol) || race.runtime->has_memory() || race.runtime->survival(0) < 1;
+         race.encodes() || has_roads(race, protocol) || race.runtime->has_memory() ||
+         race.runtime->survival(0) < 1;
 }
 
 std::uint32_t learners_followed(const Race& race, const AnyProtocol& protocol, bool taped,
@@ -74,6 +75,7 @@ TimingPlane::TimingPlane(const Race& race, std::uint32_t replica, bool taped, Ob
     : race_(race),
       limit_(limit),
       judged_(is_judged(race.stop)),
+      wants_norms_(taped && race.codes),
       limits_(counted_limits(race.stop)),
       protocol_(race.make_protocol()),
       tape_(taped),
@@ -169,6 +171,7 @@ void TimingPlane::on_update() {
       updates = what == &Reached::updates ? std::min(updates, limit) : 0;
     }
   }
+  if (wants_norms_) return end_segment(End::feedback);  // at each, none is quiet
   quiet_ = {first_count(updates), first_count(gradients)};
 }
 

@@ -35,6 +35,11 @@ class TimingPlane {
   /// What the last evaluation of the segment found, for a protocol that asked.
   void tell(const Evaluation& answer) { answer_ = answer; }
 
+  /// Those of the updates of the segment, for codes that go by them.
+  void hear(std::span<const double> norms) {
+    for (const double norm : norms) engine_.codes()->hear(norm);
+  }
+
   /// Ends the run at the verdict that closed the last segment.
   void stop() { finish(); }
 
@@ -70,7 +75,7 @@ class TimingPlane {
 
   const Race& race_;
   const std::uint32_t limit_;
-  const bool judged_;
+  const bool judged_, wants_norms_;
   const std::vector<CountedLimit> limits_;
   const AnyProtocol protocol_;
 

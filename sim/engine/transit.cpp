@@ -11,11 +11,12 @@ namespace gradrace {
 
 using Kind = Happening::Kind;
 
-Transit::Transit(const TransitFacts& facts, std::vector<MessageBytes> bytes, std::uint32_t learners,
-                 std::uint64_t seed, std::uint32_t replica, EventQueue& queue,
-                 std::uint32_t first_slot, Runtime runtime)
+Transit::Transit(const TransitFacts& facts, std::vector<Carriage> carried, const CodeHistory* codes,
+                 std::uint32_t learners, std::uint64_t seed, std::uint32_t replica,
+                 EventQueue& queue, std::uint32_t first_slot, Runtime runtime)
     : facts_(facts),
-      bytes_(std::move(bytes)),
+      carried_(std::move(carried)),
+      codes_(codes),
       times_(facts.server.value_or(ServerTimes{})),
       seed_(seed),
       replica_(replica),
@@ -49,7 +50,7 @@ Happening Transit::on_event(std::uint32_t event, double now) {
     if (!incoming_) return reach_server(event, now);
     Way& way = ways_[event];
     way.place = Place::incoming;
-    const double bytes = bytes_[way.plan].up;
+    const double bytes = up(way);
     totals_[event].sent += bytes;
     ++totals_[event].messages;
     incoming_->enter(event, bytes, now);
@@ -76,9 +77,16 @@ Happening Transit::on_event(std::uint32_t event, double now) {
   return change(event - slot(machines), now);
 }
 
-void Transit::depart(std::uint32_t learner, std::uint32_t draw, std::uint16_t plan, double now) {
+void Transit::depart(std::uint32_t learner, std::uint32_t draw, std::uint32_t version,
+                     std::uint16_t plan, double now) {
   Way& way = ways_[learner];
   way.draw = draw;
+  const double back = carried_[plan].back;
+  const std::uint32_t lacks = version - way.version;
+  const bool follows = back > 0 && way.has_model && carried_[way.plan].back > 0;
+  way.lacks = follows && lacks * back <= carried_[plan].down ? lacks : Way::none;
+  way.version = version;
+  way.has_model = true;
   way.plan = plan;
   const double departure = std::max(now, free_at_);
   if (outgoing_ && departure > now) {
@@ -92,7 +100,9 @@ void Transit::depart(std::uint32_t learner, std::uint32_t draw, std::uint16_t pl
 void Transit::pull(std::uint32_t learner, double from) {
   ways_[learner].left = from;
   if (!outgoing_) return travel(learner, from);
-  const double bytes = bytes_[ways_[learner].plan].down;
+  const Way& way = ways_[learner];
+  const Carriage& carried = carried_[way.plan];
+  const double bytes = way.lacks == Way::none ? carried.down : way.lacks * carried.back;
   totals_[learner].received += bytes;
   ways_[learner].place = Place::outgoing;
   outgoing_->enter(learner, bytes, from);
@@ -107,6 +117,7 @@ void Transit::travel(std::uint32_t learner, double from) {
   const ServerLinks none, &network = facts_.network ? *facts_.network : none;
   way.place = Place::away;
   way.begin = from + latency(network.pull, Purpose::pull);
+  if (way.lacks != Way::none) way.begin += way.lacks * carried_[way.plan].reading_back;
   way.runtime = runtime_(learner, way.begin);
   queue_.schedule(learner, way.begin + way.runtime + latency(network.push, Purpose::push),
                   EventClass::arrival);
@@ -236,6 +247,7 @@ Happening Transit::change(std::uint32_t learner, double now) {
   way.changed = now;
   schedule_change(learner, now);
   if (!way.down) return {std::exchange(way.due, false) ? Kind::back : Kind::passage, learner};
+  way.has_model = false;
   if (way.place == Place::nowhere || way.place == Place::queued) return {Kind::passage};
   way.due = true;
   return {Kind::loss, learner};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/distribution.h"
+#include "sim/engine/code_history.h"
 #include "sim/engine/event_queue.h"
 #include "sim/engine/learner_totals.h"
 #include "sim/engine/shared_link.h"
@@ -26,9 +27,14 @@ struct ServerLinks {
   double model_bytes = 0;
 };
 
-/// Bytes of the model that a learner pulls for a minibatch, and of what it sends.
-struct MessageBytes {
-  double down = 0, up = 0;
+/// What passes between a learner and the server under a plan.
+struct Carriage {
+  double down = 0, up = 0;  // bytes of the model, and of what a gradient is sent as
+  bool coded = false;       // it is a message
+  double back = 0;          // of the message of an update; 0: there are none, models are pulled
+  double reading_up = 0;    // time of the server, for a gradient
+  double making_back = 0;   // likewise, for an update
+  double reading_back = 0;  // of a learner, for an update
 };
 
 /// What the server's work takes.  It does one thing at a time: gradients queue for it in the order
@@ -76,11 +82,12 @@ class Transit {
   /// Time of the learner's last dispatched minibatch if its computation begins then.
   using Runtime = std::function<double(std::uint32_t learner, double begin)>;
 
-  /// Events of a learner's gradient have its slot, the others those from `first_slot` on.  bytes
+  /// codes: of gradients under plans that make messages; null: bytes are what is carried.
+  /// Events of a learner's gradient have its slot, the others those from `first_slot` on.  carried
   /// [plan]: under which a minibatch is dispatched.
-  Transit(const TransitFacts& facts, std::vector<MessageBytes> bytes, std::uint32_t learners,
-          std::uint64_t seed, std::uint32_t replica, EventQueue& queue, std::uint32_t first_slot,
-          Runtime runtime);
+  Transit(const TransitFacts& facts, std::vector<Carriage> carried, const CodeHistory* codes,
+          std::uint32_t learners, std::uint64_t seed, std::uint32_t replica, EventQueue& queue,
+          std::uint32_t first_slot, Runtime runtime);
 
   /// Slots that it needs besides the learners'.
   static std::uint32_t slots(const TransitFacts& facts, std::uint32_t learners);
@@ -94,8 +101,10 @@ class Transit {
   /// It does not queue any more, if it did.
   void forget_timer(double now);
 
-  /// The learner's draw-th minibatch is dispatched.
-  void depart(std::uint32_t learner, std::uint32_t draw, std::uint16_t plan, double now);
+  /// The learner's draw-th minibatch is dispatched, at that version of the model.  Where updates
+  /// are sent back it pulls those that it lacks, and the model where that is less or it has none.
+  void depart(std::uint32_t learner, std::uint32_t draw, std::uint32_t version, std::uint16_t plan,
+              double now);
   /// True if the learner is down: its next minibatch is due when it is back.
   bool postpone(std::uint32_t learner);
   /// Whether a minibatch was due when the learner is back; now none is.
@@ -108,8 +117,10 @@ class Transit {
   /// All will.
   void clear_roads(double now);
 
-  /// The server makes an update.
-  void on_update(double now) { pause(now, times_.per_update); }
+  /// The server makes an update, under that plan.
+  void on_update(std::uint16_t plan, double now) {
+    pause(now, times_.per_update + carried_[plan].making_back);
+  }
   /// The server is busy for so long, from when it is done with what was ordered before.
   void pause(double now, double length);
   /// The server has done what it had to do with a gradient or the timer.
@@ -128,9 +139,13 @@ class Transit {
     double changed = 0;             // when it went down, or came back
     std::uint32_t draw = 0;
     std::uint32_t failures = 0;  // that are over
+    std::uint32_t version = 0;   // of its model
+    std::uint32_t lacks = none;  // updates sent back, to pull; none: it pulls the model
     std::uint16_t plan = 0;
     Place place = Place::nowhere;
-    bool down = false, due = false;
+    bool down = false, due = false, has_model = false;
+
+    static constexpr std::uint32_t none = ~std::uint32_t{0};
   };
 
   enum Slot : std::uint32_t { server, outgoing, incoming, machines };  // then the learners
@@ -142,7 +157,9 @@ class Transit {
   void travel(std::uint32_t learner, double from);
   Happening reach_server(std::uint32_t who, double now);
   Happening take_up(std::uint32_t who);
-  double service(std::uint32_t who) const { return who == timer() ? 0 : times_.per_gradient; }
+  double service(std::uint32_t who) const {
+    return who == timer() ? 0 : times_.per_gradient + carried_[ways_[who].plan].reading_up;
+  }
   void order(double now, double length);
   Happening change(std::uint32_t learner, double now);
   void schedule_change(std::uint32_t learner, double now);
@@ -150,7 +167,13 @@ class Transit {
   TripFacts trip(std::uint32_t learner, double now) const;
 
   const TransitFacts& facts_;
-  const std::vector<MessageBytes> bytes_;
+  double up(const Way& way) const {
+    const Carriage& carried = carried_[way.plan];
+    return codes_ && carried.coded ? codes_->bytes(way.version) : carried.up;
+  }
+
+  const std::vector<Carriage> carried_;  // [plan]
+  const CodeHistory* const codes_;
   const ServerTimes times_;
   const std::uint64_t seed_;
   const std::uint32_t replica_;

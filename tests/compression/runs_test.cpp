@@ -165,6 +165,22 @@ TEST_CASE("compression: all-reduce gathers what does not add, and a ring adds wh
   ring(R"({"kind": "random-k", "k": 30, "shared_seed": true})", 120);
 }
 
+TEST_CASE("compression: rounds of local-sgd gather what does not add, and train alike when cut") {
+  const std::string network =
+      R"(, "network": {"topology": "mesh", "bandwidth": 4000, "model_bytes": 360})";
+  for (const std::string& kind : every_kind) {
+    CAPTURE(kind);
+    const Point point = point_of(R"({"kind": "local-sgd", "tau": 4})", kind, network);
+    const Race race = point.race();
+    const double bytes = race.plans.front().bytes_of_message(360);
+    const RaceRecord record = run_training(point);
+    CHECK(record.learners[0].exchanged.sent == doctest::Approx(10 * 3 * bytes).epsilon(1e-12));
+    CHECK(record.totals.time == run_timing(race).totals.time);
+    for (const std::uint32_t limit : {1u, 7u})
+      CHECK(run_race({race, 0, limit}, point.model->make_device({}).get()).hash == record.hash);
+  }
+}
+
 TEST_CASE("compression: all-reduce trains as sync does, and whole messages as none do") {
   const std::string sync = R"({"kind": "sync"})", all_reduce = R"({"kind": "all-reduce"})";
   for (const std::string& kind : every_kind)
@@ -202,8 +218,8 @@ TEST_CASE("compression: what does not go together is refused with the cure") {
     CHECK(text.find(part) != std::string::npos);
   };
   const std::string async = R"({"kind": "async"})";
-  says(refusal(R"({"kind": "local-sgd", "tau": 2})", R"({"kind": "terngrad"})"),
-       "compression: is of gradients, and learners send models");
+  says(refusal(R"({"kind": "d-psgd", "graph": "ring"})", R"({"kind": "terngrad"})"),
+       "compression: is of gradients, or of steps from a model that all have");
   const auto with_tree = [&] {
     return point_of(R"({"kind": "all-reduce"})", R"({"kind": "qsgd", "bits": 4})",
                     R"(, "network": {"topology": "mesh", "collective": "tree"})");
@@ -222,7 +238,12 @@ TEST_CASE("compression: what does not go together is refused with the cure") {
   says(refusal(async, R"({"kind": "qsgd", "bits": 4, "bucket": "layer"})"), "or tensor");
   says(refusal(async, R"({"kind": "top-k"})"), "k, share");
   says(refusal(async, R"({"kind": "random-k", "k": 3, "memory": {}})"), "scaled: false");
-  says(refusal(async, R"({"kind": "terngrad", "memory": {}})"), "unknown key");
+  says(refusal(async, R"({"kind": "terngrad", "memory": {}})"), "lambda, nu");
+  says(refusal(async, R"({"kind": "terngrad", "memory": {"decay": 1}})"), "memory.decay");
+  says(refusal(async, R"({"kind": "sign", "memory": {"lambda": 1}})"), "memory.nu");
+  says(refusal(async, R"({"kind": "sign", "memory": {"lambda": 1, "nu": 1, "of": "step"}})"),
+       "one of both");
+  says(refusal(async, R"({"kind": "sign", "memory": "ef21", "down": "same"})"), "compression.down");
 }
 
 }  // namespace gradrace::compression_runs_test

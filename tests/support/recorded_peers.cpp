@@ -55,6 +55,11 @@ class RecordedPeers final : public Peers {
     note(PeerOrder::Kind::average, members);
     peers_.average(members, terms, state);
   }
+  void average_sent(Members members, ValueId base, MomentumState state) override {
+    note(PeerOrder::Kind::average, members);
+    peers_.average_sent(members, base, state);
+  }
+  bool makes_messages() const override { return peers_.makes_messages(); }
   void move(Members members, std::span<const Term> terms) override {
     note(PeerOrder::Kind::average, members);
     peers_.move(members, terms);

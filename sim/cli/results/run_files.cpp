@@ -71,7 +71,8 @@ std::optional<double> bits_per_coordinate(const Point& at, const ExchangeTotals&
   const double numbers =
       (peers ? peers->model_bytes : at.cluster.transit.network->model_bytes) / sizeof(float);
   const Compressor& compressor = *at.first_plan.message.compressor;
-  if (!compressor.by_tensor()) return 8 * compressor.bytes(numbers) / numbers;
+  const bool fixed = !compressor.by_tensor() && !at.codes() && at.compressed_from == 0;
+  if (fixed) return 8 * compressor.bytes(numbers) / numbers;
   if (peers) return {};
   return 8 * all.sent / (static_cast<double>(all.messages) * numbers);
 }

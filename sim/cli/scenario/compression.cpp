@@ -16,23 +16,106 @@ static void check_collective(Fields& fields, const Point& point) {
                     "ring");
 }
 
+/// The message that a server makes of an update; null: it sends models.
+static std::shared_ptr<const Message> read_back(Fields& fields, const Message& up) {
+  constexpr std::string_view words[] = {"full", "same"};
+  std::string word(words[up.compressor && up.compressor->votes()]);
+  if (fields.is("down", Form::number))
+    fields.choice("down", word, words, Need::defaulted,
+                  "what the server sends back: the model in full, or each update as a message of "
+                  "the same kind, or of another one");
+  Message back;
+  if (word == "same") back = up;
+  if (fields.is("down", Form::object))
+    read_kind(
+        fields, "down", compression_catalog(), back, Need::none,
+        "each update that a learner lacks comes as a message of this kind, or the model where "
+        "that is less; a memory is of the server's steps");
+  if (!back.compressor) return nullptr;
+  const auto& memory = back.memory;
+  if (memory && (memory->estimate || memory->of_steps || memory->takes_back))
+    fields.complain("down", "has a memory of what it left out of steps, and that alone",
+                    "a kind, with memory: {decay} at most");
+  return std::make_shared<const Message>(std::move(back));
+}
+
 void visit_compression(Fields& fields, Point& point) {
-  read_kind(
-      fields, "compression", compression_catalog(), point.first_plan.message, Need::none,
+  const auto names = compression_catalog().names();
+  const auto kind = fields.open_kind(
+      "compression", {compression_catalog().name, compression_catalog().discriminator, names},
+      Need::none,
       "what learners make of gradients before they send them: fewer bytes, from which whoever "
       "gets them reads other numbers (default: gradients themselves)");
+  if (!kind) return;
+  Message& message = point.first_plan.message;
+  message = compression_catalog().entries[*kind]->read(fields);
+  fields.integer("from", point.compressed_from, Need::defaulted, at_least(0),
+                 "updates, after which gradients are compressed");
+  fields.real("encode", point.encode, Need::defaulted, at_least(0),
+              "time a number of making a message: with a server its learner computes so much "
+              "longer, else a collective takes it more");
+  fields.real("decode", point.decode, Need::defaulted, at_least(0),
+              "time a number of reading one: of the server's work, or of a collective for each "
+              "that a learner gathers, or for the sum");
+  point.first_plan.rule.back = read_back(fields, message);
+  fields.close();
+}
+
+/// Whether it is known how many numbers a message has, and which gradients are compressed.
+static void check_times(Fields& fields, const Point& point) {
+  const bool known = point.make_protocol().has_server()
+                         ? point.numbers_sent() > 0
+                         : point.cluster.peers && point.cluster.peers->model_bytes > 0;
+  for (const auto& [key, time] : {std::pair("encode", point.encode), {"decode", point.decode}})
+    if (time > 0 && !known)
+      fields.complain(std::string("compression.") + key,
+                      "is a time a number, and it is not known how many a message has",
+                      "cluster.network with model_bytes, or a server and a model");
+  if (point.sampler == Sampler::events) return;
+  if (point.compressed_from > 0)
+    fields.complain("compression.from", "is one update, and order statistics are of all",
+                    "0, or sampler: events");
+  if (point.transit().any() && !point.cluster.transit.any())
+    fields.complain("compression.decode", "is work of the server", "0, or sampler: events");
+}
+
+void check_codes(Fields& fields, const Point& point) {
+  if (!point.make_protocol || !fields.good()) return;
+  const auto codes = point.codes();
+  if (!codes) return;
+  if (!point.make_protocol().has_server())
+    fields.complain("compression", "has the bits that come with a value from a server",
+                    "a protocol with a server, or another kind");
+  if (!point.with_model())
+    fields.complain("compression", "goes by norms of gradients, and this run is timing-only",
+                    "a model, or another kind");
+  if (point.first_plan.rule.back)
+    fields.complain("compression.down", "is made of gradients that all have one code", "full");
+  if (codes->lacks == "horizon")
+    fields.complain("compression.horizon", "is needed where stop.updates is not there",
+                    "the number of updates");
+  else if (!codes->lacks.empty())
+    fields.complain("compression." + codes->lacks,
+                    "is needed in place of what goes by one learning rate, and this one changes");
 }
 
 void check_compression(Fields& fields, const Point& point) {
   if (!point.with_compression() || !point.make_protocol) return;
   const auto sends = [](const AnyProtocol& protocol) {
-    return protocol.has_server() || protocol->traits().sends_gradients;
+    return protocol.has_server() || protocol->traits().sends_messages;
   };
   const auto protocol = point.make_protocol();
   if (!sends(protocol))
-    fields.complain("compression", "is of gradients, and learners send models by this protocol",
+    fields.complain("compression", "is of gradients, or of steps from a model that all have",
                     "without it; or " + protocols_with(sends));
   check_collective(fields, point);
+  check_times(fields, point);
+  const bool votes = point.first_plan.message.compressor->votes();
+  fields.idle("compression.down", point.first_plan.rule.back && !protocol.has_server() && !votes,
+              "is what a server sends", "full");
+  if (votes && !protocol.has_server() && !protocol->traits().one_value)
+    fields.complain("compression.majority", "is of learners that make one step together",
+                    "without it; or a server, or all-reduce");
   if (point.with_model() && point.device == "cuda")
     fields.complain("compression", "is made by the CPU alone, and the device is cuda",
                     "without it; or device: cpu");
@@ -40,7 +123,8 @@ void check_compression(Fields& fields, const Point& point) {
   const bool carried = protocol.has_server()
                            ? network && network->bandwidth.has_value()
                            : point.cluster.peers && point.cluster.peers->model_bytes > 0;
-  fields.idle("compression", !point.with_model() && !carried,
+  const bool takes_time = carried || point.encode > 0 || point.decode > 0;
+  fields.idle("compression", !point.with_model() && !takes_time,
               "says nothing where nothing is trained and bytes take no time",
               "a model, or cluster.network with bandwidth and model_bytes");
 }

@@ -29,9 +29,13 @@ std::vector<Plan> Point::plans() const {
   if (with_model()) plan.learning_rate = learning_rate;
   if (model) plan.recipe.minibatch = model->minibatch();
   if (plan.learning_rate) plan.rule.distance = plan.learning_rate->distance();
-  const Compressor* const compressor = plan.message.compressor.get();
-  if (model && compressor && compressor->by_tensor())
-    plan.message.compressor = compressor->of_tensors(model->tensors());
+  plan.message = of_tensors(plan.message);
+  const bool server = make_protocol().has_server();
+  const bool votes = with_compression() && plan.message.compressor->votes();
+  if (!server && !votes) plan.rule.back = nullptr;  // else the learners know the sum of all votes
+  if (plan.rule.back) plan.rule.back = std::make_shared<const Message>(of_tensors(*plan.rule.back));
+  plan.encoding = server ? time_of_message(encode) : 0;
+  plan.decoding = server ? time_of_message(decode) : 0;
   std::vector<Plan> result{plan};
   for (const auto& change : make_protocol()->changes()) {
     result.push_back(plan);
@@ -49,19 +53,78 @@ std::vector<Plan> Point::plans() const {
   for (const Plan& each : result) rules.push_back(each.rule);
   const bool stateful = !layout_of(rules, 1, {}).only_w();
   for (Plan& each : result) each.stateful = stateful;
+  if (compressed_from == 0) return result;
+  for (std::size_t i = 0, count = result.size(); i < count; ++i) {
+    Plan whole = result[i];
+    whole.message = {};
+    whole.rule.back = nullptr;
+    whole.encoding = whole.decoding = 0;
+    result.push_back(std::move(whole));
+  }
   return result;
 }
 
-DistributionProduct Point::common_law() const {
-  return cluster.runtimes.common_law(cluster.learners, model ? model->minibatch() : 1);
+Message Point::of_tensors(Message message) const {
+  if (model && message.compressor && message.compressor->by_tensor())
+    message.compressor = message.compressor->of_tensors(model->tensors());
+  return message;
 }
 
-std::optional<PeerNetwork> Point::network_of_gradients() const {
+std::shared_ptr<const Codes> Point::codes() const {
+  if (!with_compression()) return nullptr;
+  Training training{numbers_sent(), {}, cluster.learners, stop.updates};
+  const std::uint32_t k = make_protocol()->k();
+  constexpr std::uint64_t late = std::uint64_t{1} << 52;
+  const Work begin, end{late, late, static_cast<double>(late)};
+  if (learning_rate && !learning_rate->differs() &&
+      learning_rate->eta(begin, 0, k) == learning_rate->eta(end, 0, k))
+    training.eta = learning_rate->eta(begin, 0, k);
+  return first_plan.message.compressor->codes(training);
+}
+
+double Point::numbers_sent() const {
+  const auto& network = cluster.transit.network;
+  const double bytes = network         ? network->model_bytes
+                       : cluster.peers ? cluster.peers->model_bytes
+                                       : 0;
+  if (bytes > 0) return bytes / sizeof(float);
+  return model ? static_cast<double>(model->value_layout().numbers) : 0;
+}
+
+TransitFacts Point::transit() const {
+  TransitFacts facts = cluster.transit;
+  const bool works = decode > 0 || (encode > 0 && first_plan.rule.back);
+  if (works && !facts.server && make_protocol().has_server()) facts.server.emplace();
+  return facts;
+}
+
+ClusterRuntimes Point::runtimes() const {
+  ClusterRuntimes runtimes = cluster.runtimes;
+  if (encode > 0 && make_protocol && make_protocol().has_server())
+    runtimes.after = time_of_message(encode);
+  return runtimes;
+}
+
+DistributionProduct Point::common_law() const {
+  return runtimes().common_law(cluster.learners, model ? model->minibatch() : 1);
+}
+
+std::optional<PeerNetwork> Point::peers_of_messages() const {
   std::optional<PeerNetwork> network = cluster.peers;
   if (!network || !with_compression()) return network;
   const Plan plan = plans().front();
-  network->model_bytes = plan.bytes_of_message(network->model_bytes);
   if (!plan.message.compressor->adds()) network->collective = Collective::gather;
+  const double bytes = plan.bytes_of_message(network->model_bytes);
+  if (bytes == 0) return network;
+  network->making = time_of_message(encode) / bytes;
+  network->reading = time_of_message(decode) / bytes;
+  return network;
+}
+
+std::optional<PeerNetwork> Point::network_of_gradients() const {
+  std::optional<PeerNetwork> network = peers_of_messages();
+  if (network && with_compression())
+    network->model_bytes = plans().front().bytes_of_message(network->model_bytes);
   return network;
 }
 
@@ -80,8 +143,9 @@ Race Point::race() const {
   race.runtime = cluster.runtimes.laws.front();
   race.make_runtimes = make_cluster_runtimes(
       std::make_shared<const ClusterRuntimes>(cluster.runtimes), cluster.learners);
-  race.transit = cluster.transit;
+  race.transit = transit();
   race.peers = cluster.peers;
+  if (with_compression()) race.peers_of_messages = peers_of_messages();
   race.make_protocol = make_protocol;
   race.stop = stop;
   race.evaluations = evaluations;
@@ -89,6 +153,8 @@ Race Point::race() const {
   race.sampler = sampler;
   if (sampler == Sampler::order_statistic) race.runtime = common_law(), race.make_runtimes = {};
   race.plans = plans();
+  race.compressed_from = compressed_from;
+  race.codes = codes();
   const bool epochs_matter = with_model() || stop.epochs || evaluations.every_epochs ||
                              make_protocol()->traits().needs_epochs;
   if (model && epochs_matter) race.training_rows = model->training_rows();
@@ -98,23 +164,24 @@ Race Point::race() const {
 Theory Point::theory() const {
   const auto law = common_law();
   const std::uint32_t samples = model ? model->minibatch() : 1;
+  const ClusterRuntimes times = runtimes();
   const auto network = network_of_gradients();
-  Conditions conditions{cluster.learners, law.get(), network ? &*network : nullptr,
-                        cluster.transit.any(), cluster.runtimes.ties()};
+  Conditions conditions{cluster.learners, law.get(), network ? &*network : nullptr, transit().any(),
+                        times.ties()};
   if (!law) {
-    conditions.means = cluster.runtimes.means(cluster.learners, samples);
-    conditions.memoryless = cluster.runtimes.memoryless(cluster.learners, samples);
-    conditions.slowest = [this, samples](std::uint32_t minibatches, double cap) {
-      return cluster.runtimes.slowest(cluster.learners, samples, minibatches, cap);
+    conditions.means = times.means(cluster.learners, samples);
+    conditions.memoryless = times.memoryless(cluster.learners, samples);
+    conditions.slowest = [this, &times, samples](std::uint32_t minibatches, double cap) {
+      return times.slowest(cluster.learners, samples, minibatches, cap);
     };
-    conditions.kth_smallest = [this, samples](std::uint32_t k) {
-      return cluster.runtimes.kth_smallest(cluster.learners, samples, k);
+    conditions.kth_smallest = [this, &times, samples](std::uint32_t k) {
+      return times.kth_smallest(cluster.learners, samples, k);
     };
   }
   if (auto theory = within_budget([&] { return make_protocol()->theory(conditions); }))
     return *theory;
   conditions.law = nullptr;
-  conditions.means = cluster.runtimes.means(cluster.learners, samples);
+  conditions.means = times.means(cluster.learners, samples);
   conditions.slowest = {};
   conditions.kth_smallest = {};
   Theory theory = make_protocol()->theory(conditions);
@@ -134,10 +201,10 @@ std::string Point::why_not_known(const Theory& theory) const {
   if (theory.over_budget)
     return "its integrals take more than " +
            count_text(IntegrandBudget::of_a_number, "evaluation") + " of runtimes";
-  const TransitFacts& transit = cluster.transit;
-  if (transit.failures) return "learners fail";
-  if (transit.server) return "the server takes time";
-  if (transit.network) return "messages take time";
+  const TransitFacts facts = transit();
+  if (facts.failures) return "learners fail";
+  if (facts.server) return "the server takes time";
+  if (facts.network) return "messages take time";
   const std::string_view why = cluster.runtimes.why_no_common_law(cluster.learners);
   return std::string(why.empty() ? "no formula is known here" : why);
 }

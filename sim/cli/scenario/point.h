@@ -27,10 +27,12 @@ struct Point {
   std::string device = "auto";
   bool timing_only = false;
   Cluster cluster;
-  ModelProduct model;         // null: there is none
-  Plan first_plan;            // except for the model's minibatch and the learning rate
-  std::string protocol_name;  // "k-async"
-  Label label;                // its name among the others: "k-async k=4", "async learners=16"
+  ModelProduct model;                 // null: there is none
+  Plan first_plan;                    // except for the model's minibatch and the learning rate
+  std::uint32_t compressed_from = 0;  // updates
+  double encode = 0, decode = 0;      // of messages, time a number
+  std::string protocol_name;          // "k-async"
+  Label label;  // its name among the others: "k-async k=4", "async learners=16"
   MakeProtocol make_protocol;
   LearningRateProduct learning_rate;
   Stop stop;
@@ -59,11 +61,20 @@ struct Point {
   /// Whether learners are told apart.
   bool knows_learners() const { return sampler == Sampler::events; }
 
+  /// The codes of messages where they change from step to step; else null.
+  std::shared_ptr<const Codes> codes() const;
+  /// Numbers of a gradient that is sent; 0: not known.
+  double numbers_sent() const;
+  /// What is between learners and a server; reading messages is its work.
+  TransitFacts transit() const;
+
   /// The law of the time of every minibatch where those are independent draws of one, else null.
   DistributionProduct common_law() const;
 
   /// Among learners without a server, with what gradients take there; none: no time.
   std::optional<PeerNetwork> network_of_gradients() const;
+  /// The same with models, as messages of them use it: what does not add is gathered.
+  std::optional<PeerNetwork> peers_of_messages() const;
 
   /// Hashes of the files that its runs are made with; reads them.
   std::vector<std::string> data_hashes() const;
@@ -85,6 +96,12 @@ struct Point {
 
  private:
   std::vector<Plan> plans() const;
+  Message of_tensors(Message message) const;
+  double time_of_message(double of_number) const {
+    return of_number > 0 ? of_number * numbers_sent() : 0;
+  }
+  /// As they are once messages are made.
+  ClusterRuntimes runtimes() const;
 };
 
 }  // namespace gradrace

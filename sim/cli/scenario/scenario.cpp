@@ -342,6 +342,7 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   check_sampler(fields, point);
   check_minibatches(fields, point);
   visit_rate(fields, point, budget);
+  check_codes(fields, point);
   visit_targets(fields, point, record_read, model_read);
   visit_theory(fields, point);
 }

@@ -1,0 +1,107 @@
+#include <cmath>
+#include <vector>
+
+#include "compression/catalog.h"
+#include "compression/largest.h"
+#include "compression/parts.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr Page page{
+    .name = "chunked-top-k",
+    .definition =
+        R"(Of each chunk of a tensor the k numbers that are largest in absolute value are sent with their places
+in it, of equal ones the first; the others are 0.  The numbers that are sent of a tensor, of mean m and
+standard deviation sigma, are rounded to n = 2^value_bits bins,
+
+    bin floor((v - m) / s + n / 2), 0 to n - 1,  s = 6 sigma / n,
+
+and read as the mean of those in their bin.  A tensor has k (ceil(log2 chunk) + value_bits) bits a chunk,
+rounded up to bytes, and 4 bytes for each bin; with value_bits 32 numbers are sent as they are.  It is not the
+gradient in the mean: without `memory` what is small is never sent.)",
+    .source = "Sarfi et al., SparseLoCo, arXiv 2508.15706; Lidin et al., arXiv 2603.08163",
+    .example = R"({"kind": "chunked-top-k", "chunk": 4096, "k": 64, "memory": {"decay": 0.95}})"};
+
+struct ChunkedTopK {
+  std::uint64_t chunk = 4096, k = 64, value_bits = 2;
+  Parts parts = {};
+
+  double bytes(double numbers) const {
+    if (parts.tensors.empty()) return bytes_of_tensor(numbers);
+    double bytes = 0;
+    for (const std::uint32_t length : parts.tensors) bytes += bytes_of_tensor(length);
+    return bytes;
+  }
+  template <class Real>
+  void pass(std::span<Real> row, Stream&) const {
+    parts.each(row, [&](std::span<Real> tensor) {
+      for (std::size_t at = 0; at < tensor.size(); at += chunk)
+        keep_largest(tensor.subspan(at, std::min<std::size_t>(chunk, tensor.size() - at)), k);
+      if (value_bits < whole_bits) round_to_bins(tensor);
+    });
+  }
+
+ private:
+  double bytes_of_tensor(double numbers) const {
+    const auto n = static_cast<std::uint64_t>(numbers);
+    const std::uint64_t kept = n / chunk * std::min(k, chunk) + std::min(k, n % chunk);
+    const double place = kept < n ? std::ceil(std::log2(static_cast<double>(chunk))) : 0;
+    const double table = value_bits < whole_bits ? 4 * std::exp2(value_bits) : 0;
+    return std::ceil(static_cast<double>(kept) * (place + static_cast<double>(value_bits)) / 8) +
+           table;
+  }
+
+  /// Of those that are not 0.
+  template <class Real>
+  void round_to_bins(std::span<Real> v) const {
+    struct Bin {
+      double sum = 0, count = 0;
+    };
+    double count = 0, sum = 0, squares = 0;
+    for (const double x : v) count += x != 0, sum += x;
+    if (count == 0) return;
+    const double mean = sum / count;
+    for (const double x : v) squares += x != 0 ? (x - mean) * (x - mean) : 0;
+    const double bins = std::exp2(value_bits), width = 6 * std::sqrt(squares / count) / bins;
+    if (width == 0) return;
+    if (!std::isfinite(width))
+      return void(std::ranges::fill(v, std::numeric_limits<Real>::quiet_NaN()));
+    const auto bin = [&](double x) {
+      const double place = std::floor((x - mean) / width + bins / 2);
+      return static_cast<std::size_t>(std::clamp(place, 0.0, bins - 1));
+    };
+    std::vector<Bin> table(static_cast<std::size_t>(bins));
+    for (const double x : v)
+      if (x != 0) table[bin(x)].sum += x, ++table[bin(x)].count;
+    for (Real& x : v) {
+      if (x == 0) continue;
+      const Bin& all = table[bin(x)];
+      x = static_cast<Real>(all.sum / all.count);
+    }
+  }
+};
+
+Message read(Fields& fields) {
+  ChunkedTopK kind;
+  fields.integer("chunk", kind.chunk, Need::defaulted, between(1, 1 << 30),
+                 "C: numbers of a tensor, one after another, of which k are sent");
+  fields.integer("k", kind.k, Need::defaulted, at_least(1), "numbers of a chunk that are sent");
+  fields.integer("value_bits", kind.value_bits, Need::defaulted, between(1, whole_bits),
+                 "of a number that is sent: 1 to 8, or 32");
+  const auto memory = read_memory(fields);
+  if (!fields.good()) return {};
+  if (kind.value_bits > 8 && kind.value_bits < whole_bits)
+    fields.complain("value_bits", "must be 1 to 8, or 32, got " + std::to_string(kind.value_bits));
+  if (kind.k > kind.chunk)
+    fields.complain("k", "is more than the chunk of " + std::to_string(kind.chunk));
+  if (!fields.good()) return {};
+  return message_by(kind, memory);
+}
+
+}  // namespace
+
+extern const CompressionEntry chunked_top_k_entry{page, read};
+
+}  // namespace gradrace

@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "compression/catalog.h"
+#include "compression/qsgd.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr Page page{
+    .name = "dq-sgd",
+    .definition =
+        R"(qsgd of one bucket, with bits for each step n of N = `horizon` that make the error of quantisation
+
+    e = L eta^2 d / (8 P) sum_n alpha^(N-1-n) ||g_n||^2 / s_n^2,  s_n = 2^(B_n - 1) - 1
+
+least for the bits that are sent: with c_n the part of step n, s_n = 1, all c_n / s_n^2 are equal.  A learner
+uses the bits that came with the value it read, for which ||g_n|| is that of the mean of the messages in the
+update before.
+
+With `error` that is e:  s_n = sqrt(N c_n / error).
+
+With `mean_bits` the bits of all steps are that in the mean: of r steps to come, which have the mean R of
+log2 s left,
+
+    log2 s_n = R + (r - 1) / 4 log2(alpha / rho),
+
+rho the mean ratio of ||g||^2 from step to step so far.
+
+B_n is log2(s_n + 1) + 1 rounded up with error, to the nearest with mean_bits.  Before a norm is there it is
+max_bits, or mean_bits.  alpha is that of F(w_n) - F* <= alpha^n (F(w_0) - F*): 1 - 2 nu eta + L nu eta^2 by
+convexity `nu` and smoothness `L`.)",
+    .source = "Yan, Huang, Lan, Song, arXiv 2107.14575; the rule for mean_bits is ours",
+    .example = R"({"kind": "dq-sgd", "mean_bits": 4, "alpha": 0.99})"};
+
+struct Schedule {
+  std::optional<std::uint64_t> horizon;
+  std::optional<double> alpha, nu, L, error, mean_bits;
+  std::uint64_t min_bits = 2, max_bits = whole_bits;
+
+  double alpha_at(double eta) const {
+    return alpha.value_or(1 - 2 * nu.value_or(0) * eta +
+                          L.value_or(0) * nu.value_or(0) * eta * eta);
+  }
+};
+
+/// Codes are those of min_bits, ... 24, and of 32 where that is allowed.
+class BitsByStep final : public CodeChooser {
+ public:
+  BitsByStep(const Schedule& schedule, const Training& training)
+      : schedule_(schedule),
+        steps_(static_cast<double>(schedule.horizon.value_or(training.updates.value_or(1)))),
+        alpha_(schedule.alpha_at(training.eta.value_or(0))),
+        scale_(schedule.L.value_or(0) * std::pow(training.eta.value_or(0), 2) * training.numbers /
+               (8 * training.learners)) {
+    if (schedule.mean_bits) left_ = steps_ * std::log2(levels(*schedule.mean_bits));
+  }
+
+  std::uint16_t first() override { return use(schedule_.mean_bits.value_or(whole_bits)); }
+
+  std::uint16_t next(double norm) override {
+    ++step_;
+    if (!(norm > 0)) return use(static_cast<double>(schedule_.min_bits));
+    if (first_norm_ == 0) first_norm_ = norm, first_step_ = step_;
+    const double to_come = std::max(1.0, steps_ - step_);
+    if (!schedule_.mean_bits) {
+      const double c = scale_ * std::pow(alpha_, to_come - 1) * norm * norm;
+      return use(std::ceil(std::log2(std::sqrt(steps_ * c / *schedule_.error) + 1) + 1));
+    }
+    const double passed = step_ - first_step_;
+    const double decay = passed > 0 ? 2 * std::log2(norm / first_norm_) / passed : 0;
+    const double wanted = left_ / to_come + (to_come - 1) / 4 * (std::log2(alpha_) - decay);
+    return use(std::round(std::log2(std::exp2(std::min(wanted, 64.0)) + 1) + 1));
+  }
+
+ private:
+  static double levels(double bits) { return std::exp2(bits - 1) - 1; }
+
+  std::uint16_t use(double bits) {
+    const auto least = static_cast<double>(schedule_.min_bits);
+    const auto most = static_cast<double>(schedule_.max_bits);
+    bits = std::clamp(std::round(bits), least, most);
+    if (bits > most_packed) bits = schedule_.max_bits == whole_bits ? whole_bits : most_packed;
+    left_ -= std::log2(levels(bits));
+    return static_cast<std::uint16_t>(std::min(bits, most_packed + 1.0) - least);
+  }
+
+  const Schedule schedule_;
+  const double steps_, alpha_, scale_;
+  double left_ = 0;  // sum of log2 s, of the steps to come
+  double first_norm_ = 0, first_step_ = 0, step_ = 0;
+};
+
+struct DqSgd {
+  Schedule schedule;
+
+  double bytes(double numbers) const { return 4 * numbers; }
+  template <class Real>
+  void pass(std::span<Real>, Stream&) const {}
+
+  std::shared_ptr<const Codes> codes(const Training& training) const {
+    Codes codes;
+    if (!training.eta && (!schedule.alpha || schedule.error))
+      codes.lacks = schedule.error ? "mean_bits" : "alpha";
+    if (!schedule.horizon && !training.updates) codes.lacks = "horizon";
+    for (auto bits = schedule.min_bits; bits <= std::min(schedule.max_bits, most_packed); ++bits)
+      codes.compressors.push_back(std::make_shared<const CompressorOf<Qsgd>>(Qsgd{
+          .levels = levels_of(bits), .bits = static_cast<double>(bits), .parts = {one_bucket}}));
+    if (schedule.max_bits == whole_bits)
+      codes.compressors.push_back(std::make_shared<const CompressorOf<Whole>>(Whole()));
+    codes.make_chooser = [schedule = schedule, training] {
+      return std::make_unique<BitsByStep>(schedule, training);
+    };
+    return std::make_shared<const Codes>(std::move(codes));
+  }
+
+  static constexpr std::uint64_t one_bucket = std::uint64_t{1} << 32;
+};
+
+void check_contraction(Fields& fields, const Schedule& schedule) {
+  const bool known = schedule.nu && schedule.L;
+  if (schedule.alpha.has_value() == schedule.nu.has_value())
+    fields.complain(schedule.alpha ? "nu" : "", "needs one of two keys", "alpha, nu (with L)");
+  else if (schedule.nu && !known)
+    fields.complain("L", "is needed, too: alpha is 1 - 2 nu eta + L nu eta^2");
+  if (known && *schedule.nu > *schedule.L)
+    fields.complain("nu", "is convexity, and no more than the smoothness L");
+  if (schedule.error && !schedule.L)
+    fields.complain("L", "is needed, too: an error of the loss is L eta^2 d / (8 P) times others");
+  fields.idle("L", schedule.alpha && schedule.mean_bits && schedule.L,
+              "says nothing beside alpha and mean_bits");
+}
+
+Message read(Fields& fields) {
+  Schedule schedule;
+  fields.integer("horizon", schedule.horizon, at_least(1),
+                 "N: updates of a run (default: stop.updates)");
+  fields.real("alpha", schedule.alpha, {.low = 0, .high = 1, .low_allowed = false},
+              "contraction of F - F* in a step");
+  fields.real("nu", schedule.nu, positive(), "strong convexity, or PL constant, in place of alpha");
+  fields.real("L", schedule.L, positive(), "smoothness, beside nu or error");
+  fields.real("error", schedule.error, positive(), "e: what quantisation may add to the last loss");
+  fields.real("mean_bits", schedule.mean_bits, between(2, most_packed),
+              "of a number, over all steps, in place of error");
+  fields.integer("min_bits", schedule.min_bits, Need::defaulted, between(2, most_packed),
+                 "of a number, at least");
+  fields.integer("max_bits", schedule.max_bits, Need::defaulted, bits_allowed(),
+                 "of a number, at most: 2 to 24, or 32, numbers as they are");
+  if (!fields.good()) return {};
+  check_bits(fields, schedule.max_bits, "max_bits");
+  if (schedule.error.has_value() == schedule.mean_bits.has_value())
+    fields.complain(schedule.error ? "mean_bits" : "", "needs one of two keys", "error, mean_bits");
+  if (schedule.min_bits > schedule.max_bits) fields.complain("min_bits", "is more than max_bits");
+  if (schedule.mean_bits && (*schedule.mean_bits < static_cast<double>(schedule.min_bits) ||
+                             *schedule.mean_bits > static_cast<double>(schedule.max_bits)))
+    fields.complain("mean_bits", "lies between min_bits and max_bits");
+  check_contraction(fields, schedule);
+  if (!fields.good()) return {};
+  return message_by(DqSgd{schedule});
+}
+
+}  // namespace
+
+extern const CompressionEntry dq_sgd_entry{page, read};
+
+}  // namespace gradrace

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "compression/levels.h"
+#include "compression/parts.h"
+
+namespace gradrace {
+
+/// Rounds each number of a bucket to one of s levels of either sign, at random.
+struct Qsgd {
+  double levels = 1;  // s
+  double bits = 2;
+  bool of_largest = false;
+  bool elias = false;
+  Parts parts{512};
+
+  double bytes(double numbers) const {
+    if (!elias) return packed_bytes(numbers, bits, parts.count(numbers));
+    return parts.sum(numbers, [this](double d) { return std::ceil(most_elias_bits(d) / 8); });
+  }
+  /// In the mean, of a bucket of d numbers (Alistarh et al., Theorem 3.2 in its dense form).
+  double most_elias_bits(double d) const {
+    const double s = levels, squares = s * s + std::min(d, s * std::sqrt(d));
+    return d * ((std::log2(1 + squares / d) + 1) / 2 + 1.5) + 32;
+  }
+  template <class Real>
+  void pass(std::span<Real> row, Stream& words) const {
+    parts.each(row, [&](std::span<Real> v) {
+      const std::span<const Real> read = v;
+      const Real scale = of_largest ? largest(read) : static_cast<Real>(norm(read));
+      round_to_levels(v, scale, static_cast<Real>(levels), words);
+    });
+  }
+};
+
+}  // namespace gradrace
