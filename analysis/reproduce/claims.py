@@ -33,9 +33,9 @@ class Claim:
     standard_error: float | None = None  # of measured_value
     replicas: int | None = None  # that measured_value comes from
     kind: str = SIMULATED
-    power: float | None = (
-        None  # the smallest effect that it would have found, by its standard error
-    )
+    # the smallest effect that it would have found, by its standard error
+    power: float | None = None
+    item: str = ""  # of the paper's checklist
 
 
 def fewest_replicas(*samples):
@@ -206,7 +206,8 @@ def with_numbers(claim, expected, measured, power=None):
 
 def left_open(claim, reason):
     """The same claim, skipped."""
-    return Claim(claim.id, claim.source, claim.claim, "", "", reason, SKIPPED, kind=claim.kind)
+    words = claim.id, claim.source, claim.claim, "", "", reason, SKIPPED
+    return Claim(*words, kind=claim.kind, item=claim.item)
 
 
 def disorder(over, high, errors, most):

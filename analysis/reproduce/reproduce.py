@@ -41,19 +41,14 @@ class Judged:
     is_broken: bool = False  # an experiment could not be judged
 
 
-def item_of(claim):
-    """The name of the checklist item."""
-    return claim.id.split(".")[0]
-
-
-def on_checklist(id, words, reason):
-    return Claim(id, "checklist", words, "", "", reason, SKIPPED)
+def on_checklist(id, item, words, reason):
+    return Claim(id, "checklist", words, "", "", reason, SKIPPED, item=item)
 
 
 def left_out(paper, experiment, one, reason):
     """What it would judge, skipped: the claim of that id, or one on that item of the checklist."""
     if one in paper.about:
-        return on_checklist(f"{one}.{experiment.__name__}", paper.about[one], reason)
+        return on_checklist(f"{one}.{experiment.__name__}", one, paper.about[one], reason)
     return paper.claim(one).skipped(reason)
 
 
@@ -91,12 +86,12 @@ def judge(paper, outputs):
             told = f"could not be judged: {type(error).__name__}: {error}"
         judged.missing[place] = told
         judged.claims += [left_out(paper, experiment, one, told) for one in judges]
-    covered = {item_of(claim) for claim in judged.claims}
+    covered = {claim.item for claim in judged.claims}
     for item, words in paper.about.items():
         if item not in covered:
-            judged.claims.append(on_checklist(item, words, "not yet part of reproduce"))
+            judged.claims.append(on_checklist(item, item, words, "not yet part of reproduce"))
     checklist = list(paper.about)
-    judged.claims.sort(key=lambda claim: checklist.index(item_of(claim)))
+    judged.claims.sort(key=lambda claim: checklist.index(claim.item))
     return judged
 
 

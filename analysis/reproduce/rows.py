@@ -28,6 +28,7 @@ class Row:
     low: float | None = None
     high: float | None = None
     tolerance: Tolerance = Tolerance()
+    item: str = ""  # of the checklist
     facts: dict = field(default_factory=dict)  # numbers of the runs, for what stands in braces
 
     def _words(self):
@@ -35,7 +36,8 @@ class Row:
 
     def skipped(self, reason):
         """A claim that was not looked at, and why."""
-        return Claim(*self._words(), "", "", reason, SKIPPED, kind=self.kind)
+        words = *self._words(), "", "", reason, SKIPPED
+        return Claim(*words, kind=self.kind, item=self.item)
 
     def _undecided(self, measured):
         count = measured.replicas or round(measured.freedom) + 1
@@ -45,8 +47,8 @@ class Row:
         tolerance = self.tolerance if tolerance is None else tolerance
         facts = self.facts | {"errors": self._errors, "tolerance": self.tolerance}
         expected = expected or self.expected.format(**facts)
-        met, told = verdict(is_met), str(measured)
-        one = Claim(*self._words(), expected, str(tolerance), told, met, kind=self.kind)
+        words = *self._words(), expected, str(tolerance), str(measured), verdict(is_met)
+        one = Claim(*words, kind=self.kind, item=self.item)
         return with_numbers(one, None, measured) if isinstance(measured, Sample) else one
 
     def _number(self, expected):
@@ -77,7 +79,6 @@ class Row:
     def all_near(self, values, tolerance=None):
         """Every one of values (place, expected, Sample) is near; tells the worst."""
         values = list(values)
-        values = list(values)
         assert values, self.id
         slack = tolerance or self.tolerance
         far = [excess(expected, measured, slack) for _, expected, measured in values]
@@ -103,7 +104,6 @@ class Row:
         """low <= high for every one of values (place, low, high), but for so many standard errors of
         their gap (difference or paired_difference), and those up to a share of high."""
         values = list(values)
-        values = list(values)
         assert values, self.id
         errors, most = self.tolerance.errors, self.tolerance.most
         overs = [gap(low, high) for _, low, high in values]
@@ -126,14 +126,12 @@ class Row:
     def all_above(self, gaps, told=""):
         """Every Sample is above 0 by more than so many standard errors."""
         gaps = list(gaps)
-        gaps = list(gaps)
         assert gaps, self.id
         least = f"nearest to breaking it: by {nearest_to_0(gaps, self._errors)}"
         return self._above(gaps, f"{told}; {least}" if told else least)
 
     def rising(self, samples, gap=paired_difference):
         """Each Sample is above the one before by more than so many standard errors of their gap."""
-        samples = list(samples)
         samples = list(samples)
         gaps = [gap(high, low) for low, high in pairwise(samples)]
         return self.all_above(gaps, ", ".join(map(str, samples)))
@@ -157,7 +155,7 @@ class Row:
         return one
 
 
-COLUMNS = ["id", "source", "kind", "claim", "expected"]
+COLUMNS = ["id", "item", "source", "kind", "claim", "expected"]
 TOLERANCES = [column.name for column in fields(Tolerance)]
 
 

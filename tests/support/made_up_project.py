@@ -21,17 +21,17 @@ from reproduce.rows import Row
 
 def time(outputs):
     times = outputs.samples("how_long", lambda row: row["protocol"], "mean_iteration_time")
-    return [{figures}], [Row("1.sync", "Fig 1", claim="sync takes 2").near(times["sync"], 2, Tolerance(relative=1e-9))]
+    return [{figures}], [Row("1.sync", "Fig 1", item="1", claim="sync takes 2").near(times["sync"], 2, Tolerance(relative=1e-9))]
 
 
 def mnist(outputs):
     outputs.runs("on_mnist")
-    return [], [Row("2.runs", "Fig 2", claim="it ran").near(times, 1)]
+    return [], [Row("2.runs", "Fig 2", item="2", claim="it ran").near(times, 1)]
 
 
 def deep(outputs):
     times = outputs.samples("gpu/deep", lambda row: row["protocol"], "mean_iteration_time")
-    return [], [Row("3.deep", "Fig 3", claim="so does a deep network").near(times["sync"], 2, Tolerance(relative=1e-9))]
+    return [], [Row("3.deep", "Fig 3", item="3", claim="so does a deep network").near(times["sync"], 2, Tolerance(relative=1e-9))]
 """
 
 TABLES = {

@@ -67,7 +67,7 @@ from reproduce.replicas import (
     mean_curve,
     smoothed,
 )
-from reproduce.reproduce import Judged, exit_status, item_of, judge, where_from
+from reproduce.reproduce import Judged, exit_status, judge, where_from
 from reproduce.rows import Row
 from reproduce.table import WrongTable
 
@@ -179,7 +179,7 @@ class Verdicts(unittest.TestCase):
         self.assertEqual((row["source"], row["claim"], row["verdict"]), ("a, b", 'with "quotes"', "pass"))
         self.assertEqual(count(claims)["pass"], 1)
         numbers = ["expected_value", "measured_value", "standard_error", "replicas"]
-        self.assertEqual(list(row)[7:], [*numbers, "kind", "power"])
+        self.assertEqual(list(row)[7:], [*numbers, "kind", "power", "item"])
         self.assertEqual((row["kind"], row["power"]), ("simulated", ""))
         self.assertEqual((row["expected_value"], row["measured_value"], row["replicas"]), ("1.0", "1.0", ""))
 
@@ -524,7 +524,7 @@ class Latencies(unittest.TestCase):
 
 
 def fine(outputs):
-    return [], [Row("1.fine").near(Sample(1), 1, Tolerance())]
+    return [], [Row("1.fine", item="1").near(Sample(1), 1, Tolerance())]
 
 
 def lacking(outputs):
@@ -588,7 +588,7 @@ class Experiments(unittest.TestCase):
             judged = judge(paper_2018, Outputs(folder))
         claims = judged.claims
         self.assertEqual(judged.figures, [])
-        self.assertEqual({item_of(claim) for claim in claims}, set(map(str, range(1, 20))))
+        self.assertEqual({claim.item for claim in claims}, set(map(str, range(1, 20))))
         self.assertEqual({claim.verdict for claim in claims}, {"skipped"})
         self.assertEqual(len(judged.missing), len(paper_2018.experiments))
         self.assertFalse(judged.is_broken)
@@ -627,7 +627,7 @@ class Experiments(unittest.TestCase):
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:
                 judged = judge(read_paper(name), Outputs(folder))
                 self.assertFalse(judged.is_broken)
-                items = list(dict.fromkeys(item_of(claim) for claim in judged.claims))
+                items = list(dict.fromkeys(claim.item for claim in judged.claims))
                 self.assertEqual(items, list(read_paper(name).about))
                 self.assertEqual({claim.verdict for claim in judged.claims}, {"skipped"})
 

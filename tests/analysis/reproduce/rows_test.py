@@ -56,7 +56,9 @@ class Tables(unittest.TestCase):
             named = {one for judges in package_of(path.parent.name).EXPERIMENTS.values() for one in judges}
             for id in rows:
                 self.assertTrue(id in named or any(re.fullmatch(ids, id) for ids in places.values()), f"{path}: {id}")
-            self.assertLessEqual(named, {*rows, *words.checklist_of(path.parent.name)}, path)
+            items = set(words.checklist_of(path.parent.name))
+            self.assertLessEqual(named, {*rows, *items}, path)
+            self.assertLessEqual({row.item for row in rows.values()}, items, path)
 
     def test_what_stands_in_braces_is_a_fact_that_some_place_gives(self):
         for path in TABLES:
@@ -75,8 +77,8 @@ class Tables(unittest.TestCase):
 
     def test_a_wrong_table_is_refused_with_its_line(self):
         self.assertEqual(self.refused("id,words\n")[:2], "1:")
-        self.assertEqual(self.refused(HEAD + "1,Fig 1,simulated,so\n"), "2: allowed: 5 cells")
-        row = "1,Fig 1,simulated,so,2\n"
+        self.assertEqual(self.refused(HEAD + "1,1,Fig 1,simulated,so\n"), "2: allowed: 6 cells")
+        row = "1,1,Fig 1,simulated,so,2\n"
         self.assertEqual(self.refused(HEAD + row + row), "3: id: 1 a second time; allowed: once")
         self.assertIn("2: could not convert string to float: 'few'", self.refused(HEAD.replace("\n", ",errors\n") + row.replace("\n", ",few\n")))
         self.assertIn("2: kind: dreamt; allowed: simulated", self.refused(HEAD + row.replace("simulated", "dreamt")))
@@ -115,7 +117,7 @@ class FigureTables(unittest.TestCase):
 
 class Rows(unittest.TestCase):
     def test_numbers_of_a_row_are_its_range_and_its_tolerance(self):
-        text = "1,Fig 1,simulated,so,{tolerance},1.08,,0.01,4\n"
+        text = "1,1,Fig 1,simulated,so,{tolerance},1.08,,0.01,4\n"
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "claims.csv"
             path.write_text(HEAD.replace("\n", ",low,high,relative,errors\n") + text, encoding="utf-8")
