@@ -136,25 +136,15 @@ std::vector<Parts> protocol_labels(const std::vector<ProtocolText>& protocols) {
   return labels;
 }
 
-/// "0.02154" of "0.0215443469003"; empty where the text is not a number.
-std::string short_number_of(const std::string& text) {
-  constexpr std::size_t short_enough = 8;
-  const Json value = Json::parse(text, nullptr, false);
-  if (!value.is_number()) return {};
-  const bool is_long = value.is_number_float() && text.size() > short_enough;
-  return is_long ? short_number(value.get<double>()) : text;
-}
-
-/// To four digits, where these tell the numbers apart; [as they were].
+/// To four digits, where these tell the numbers apart, "0.02154" of 0.0215443469003; [cell].
 std::map<std::string, Json> shortened(const std::map<std::string, Json>& values) {
+  constexpr std::size_t short_enough = 8;
   std::map<std::string, Json> texts;
   std::set<std::string> different;
-  for (const auto& [text, value] : values) {
-    if (!value.is_string()) return values;
-    const std::string number = short_number_of(text);
-    if (number.empty()) return values;
-    different.insert(number);
-    texts[text] = number;
+  for (const auto& [cell, value] : values) {
+    if (!value.is_number()) return values;
+    const bool is_long = value.is_number_float() && cell.size() > short_enough;
+    texts[cell] = *different.insert(is_long ? short_number(value.get<double>()) : cell).first;
   }
   return different.size() == values.size() ? texts : values;
 }
@@ -176,8 +166,7 @@ std::map<std::string, Parts> swept_labels(const std::vector<Point>& points, std:
   std::map<std::string, Json> values;
   for (const auto& point : points) {
     const SweptValue& setting = point.settings[place];
-    const Json& value = setting.value;
-    values.try_emplace(setting.cell(), value.is_structured() ? value : Json(setting.cell()));
+    values.try_emplace(setting.cell(), setting.value);
   }
   const std::string last = path.substr(path.rfind('.') + 1);
   values = shortened(with_file_names(last, values));
