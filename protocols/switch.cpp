@@ -52,13 +52,13 @@ class Switch final : public ServerProtocol {
         seen_(clock_, learners_, [this](std::uint32_t n) { return updated(n); }) {}
 
   void start(Server& server) override {
-    stand_before(server);
+    seen_.stand_before(server);
     begin(0);
     run(0);
   }
 
   void on_gradient(Server& server, const GradientFacts& arrival) override {
-    stand_before(server);
+    seen_.stand_before(server);
     learners_.saw(arrival);
     if (learners_.leaves_out(arrival.learner)) return server.drop(arrival);
     if (arrival.version < clock_.before().updates &&
@@ -71,13 +71,13 @@ class Switch final : public ServerProtocol {
   }
 
   void on_timer(Server& server) override {
-    stand_before(server);
+    seen_.stand_before(server);
     protocol_->on_timer(seen_);
     if (seen_.is_over()) go_on();
   }
 
   void on_evaluation(Server& server, const Evaluation& evaluation) override {
-    stand_before(server);
+    seen_.stand_before(server);
     if (clock_.answers(server.time())) protocol_->on_evaluation(seen_, evaluation);
     clock_.look(evaluation, server.time());
     seen_.look();
@@ -94,23 +94,18 @@ class Switch final : public ServerProtocol {
   }
 
  private:
-  void stand_before(Server& server) {
-    server_ = &server;
-    seen_.stand_before(server);
-  }
-
   /// It is that phase's turn.
   void begin(std::size_t phase) {
     clock_.begin(phase, seen_.done());
-    learners_.begin(phases_[phase].stragglers, server_->learners());
+    learners_.begin(phases_[phase].stragglers, seen_.server().learners());
   }
 
   /// Its protocol is in force.
   void run(std::size_t phase) {
-    clock_.run(phase, seen_.done(), server_->time());
-    server_->follow(clock_.plan(seen_.done()));
+    clock_.run(phase, seen_.done(), seen_.time());
+    seen_.server().follow(clock_.plan(seen_.done()));
     protocol_ = phases_[phase].server_protocol();
-    server_->timer(PhaseClock::never);
+    seen_.server().timer(PhaseClock::never);
     seen_.open();
     protocol_->start(seen_);
     seen_.look();
@@ -121,10 +116,10 @@ class Switch final : public ServerProtocol {
     std::size_t next = clock_.turn();
     if (clock_.is_away()) {
       clock_.come_back(seen_.done());
-    } else if (++next; clock_.is_over(seen_.done(), server_->time())) {
+    } else if (++next; clock_.is_over(seen_.done(), seen_.time())) {
       begin(next);
     }
-    if (phases_[next].in_flight == "cancel") server_->cancel_all();
+    if (phases_[next].in_flight == "cancel") seen_.server().cancel_all();
     keep_busy(per_switch_);
     run(next);
   }
@@ -132,22 +127,22 @@ class Switch final : public ServerProtocol {
   /// After an update of so many gradients: whether the protocol that made it gives way.
   bool updated(std::uint32_t gradients) {
     const Done done = seen_.done();
-    const double now = server_->time();
+    const double now = seen_.time();
     const Phase& phase = phases_[clock_.running()];
     keep_busy(phase.costs.of_update(clock_.made(done).updates, gradients));
     if (clock_.is_away() && clock_.time_is_up(now)) {
       clock_.stay(done, now);
-      learners_.begin(phase.stragglers, server_->learners());
+      learners_.begin(phase.stragglers, seen_.server().learners());
       seen_.look();
     }
     learners_.choose();
-    server_->follow(clock_.plan(done));
+    seen_.server().follow(clock_.plan(done));
     if (clock_.is_away()) return !learners_.any_straggler();
     return clock_.is_over(done, now) || learners_.flees();
   }
 
   void keep_busy(double length) {
-    if (length > 0) server_->pause(length);
+    if (length > 0) seen_.server().pause(length);
   }
 
   const Phases phases_;
@@ -155,8 +150,7 @@ class Switch final : public ServerProtocol {
   std::unique_ptr<ServerProtocol> protocol_;  // that runs
   PhaseClock clock_;
   TakingPart learners_;
-  PhaseServer seen_;          // by the protocol
-  Server* server_ = nullptr;  // of this call
+  PhaseServer seen_;  // by the protocol
 };
 
 /// What a phase may not be beside those before it.

@@ -17,20 +17,20 @@ class PeerSwitch final : public PeerProtocol {
   }
 
   void start(Peers& peers) override {
-    stand_before(peers);
+    seen_.stand_before(peers);
     all_ = everyone(peers.learners());
     run(0);
   }
 
   void on_gradient(Peers& peers, const GradientFacts& arrival) override {
-    stand_before(peers);
+    seen_.stand_before(peers);
     seen_.saw(arrival);
     protocol().on_gradient(seen_, arrival);
     if (seen_.is_over()) give_way();
   }
 
   void on_exchange(Peers& peers, std::uint32_t exchange) override {
-    stand_before(peers);
+    seen_.stand_before(peers);
     if (joining_) return join();
     seen_.saw_end_of(exchange);
     protocol().on_exchange(seen_, exchange);
@@ -38,14 +38,14 @@ class PeerSwitch final : public PeerProtocol {
   }
 
   void on_timer(Peers& peers) override {
-    stand_before(peers);
+    seen_.stand_before(peers);
     if (!seen_.rings()) return;
     protocol().on_timer(seen_);
     if (seen_.is_over()) give_way();
   }
 
   void on_evaluation(Peers& peers, const Evaluation& evaluation) override {
-    stand_before(peers);
+    seen_.stand_before(peers);
     if (seen_.is_over()) return;
     if (clock_.answers(peers.time())) protocol().on_evaluation(seen_, evaluation);
     clock_.look(evaluation, peers.time());
@@ -68,18 +68,13 @@ class PeerSwitch final : public PeerProtocol {
  private:
   PeerProtocol& protocol() const { return *protocols_[clock_.turn()]; }
 
-  void stand_before(Peers& peers) {
-    peers_ = &peers;
-    seen_.stand_before(peers);
-  }
-
   /// All are idle and agree.
   void run(std::size_t phase) {
     clock_.begin(phase, seen_.done());
-    clock_.run(phase, seen_.done(), peers_->time());
+    clock_.run(phase, seen_.done(), seen_.time());
     traits_.together = protocol().traits().together;
     seen_.open();
-    peers_->follow(clock_.plan(seen_.done()));
+    seen_.peers().follow(clock_.plan(seen_.done()));
     protocol().start(seen_);
     seen_.look();
   }
@@ -88,16 +83,16 @@ class PeerSwitch final : public PeerProtocol {
   void give_way() {
     if (!seen_.are_idle()) return;
     seen_.step_by_unused();
-    peers_->timer(PhaseClock::never);
-    peers_->evaluate_at(PhaseClock::never);
+    seen_.peers().timer(PhaseClock::never);
+    seen_.peers().evaluate_at(PhaseClock::never);
     joining_ = true;
-    peers_->collective(all_);
+    seen_.peers().collective(all_);
   }
 
   void join() {
     joining_ = false;
     const std::size_t next = clock_.turn() + 1;
-    peers_->average(all_, phases_[next].momentum_state);
+    seen_.peers().average(all_, phases_[next].momentum_state);
     run(next);
   }
 
@@ -106,9 +101,8 @@ class PeerSwitch final : public PeerProtocol {
   std::vector<std::unique_ptr<PeerProtocol>> protocols_;  // [phase]
   std::vector<std::uint32_t> all_;
   PhaseClock clock_;
-  PhasePeers seen_;         // by the protocol
-  Peers* peers_ = nullptr;  // of this call
-  bool joining_ = false;    // the average of all is under way
+  PhasePeers seen_;       // by the protocol
+  bool joining_ = false;  // the average of all is under way
 };
 
 }  // namespace

@@ -24,6 +24,7 @@ class PhasePeers final : public Peers {
     unused_.resize(peers.learners());
     under_way_.resize(peers.learners());
   }
+  Peers& peers() const { return *peers_; }
   /// A protocol begins.
   void open() {
     over_ = false;

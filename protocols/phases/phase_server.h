@@ -21,6 +21,7 @@ class PhaseServer final : public Server {
 
   /// That of this call.
   void stand_before(Server& server) { server_ = &server; }
+  Server& server() const { return *server_; }
   /// A protocol begins.
   void open() { over_ = false; }
   bool is_over() const { return over_; }
