@@ -8,11 +8,11 @@ namespace gradrace {
 
 /// What a learner did besides computing: its exchanges with other learners, or with the server.
 struct ExchangeTotals {
-  double communicating = 0, waiting = 0;      // up and idle: in an exchange, or not
-  double hidden = 0;                          // in an exchange while it computed
-  double down = 0;                            // failed, and not back
-  double sent = 0, received = 0;              // bytes of exchanges begun
-  std::uint64_t messages = 0, conflicts = 0;  // sent; conflicts without a server
+  double communicating = 0, waiting = 0;  // up and idle: in an exchange, or not
+  double hidden = 0;                      // in an exchange while it computed
+  double down = 0;                        // failed, and not back
+  double sent = 0, received = 0;          // bytes of exchanges begun
+  double messages = 0, conflicts = 0;     // sent; conflicts without a server
 };
 
 /// Times of one learner, up to the clock.

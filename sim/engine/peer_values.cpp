@@ -302,7 +302,7 @@ void PeerValues::carry(std::uint32_t learner, const Traffic& traffic) {
   ExchangeTotals& totals = peers_[learner].totals;
   totals.sent += traffic.sent;
   totals.received += traffic.received;
-  totals.messages += traffic.messages;
+  totals.messages += static_cast<double>(traffic.messages);
 }
 
 /// Of what transfer_ says.

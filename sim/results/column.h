@@ -25,9 +25,9 @@ constexpr std::string_view name_of(Role role) {
 
 /// What a column has, in words, and how it is computed, where it is computed of other numbers.
 struct Meaning {
-  Meaning(const char* its_text, std::string_view its_formula = {})
+  constexpr Meaning(const char* its_text, std::string_view its_formula = {})
       : text(its_text), formula(its_formula) {}
-  Meaning(std::string_view its_text, std::string_view its_formula = {})
+  constexpr Meaning(std::string_view its_text, std::string_view its_formula = {})
       : text(its_text), formula(its_formula) {}
 
   std::string_view text, formula;

@@ -111,14 +111,14 @@ PerRequest rates(const std::string& schedule) {
   std::vector<PeerOrder> found;
   const RaceRecord record =
       run_timing(recorded(race_of(16, ripples(schedule), R"({"updates": 20000})"), found));
-  std::uint64_t conflicts = 0;
+  double conflicts = 0;
   for (const LearnerTotals& learner : record.learners) conflicts += learner.exchanged.conflicts;
   const auto groups = std::ranges::count(found, PeerOrder::Kind::average, &PeerOrder::kind);
-  return {static_cast<double>(conflicts) / 20000, static_cast<double>(groups) / 20000};
+  return {conflicts / 20000, static_cast<double>(groups) / 20000};
 }
 
-std::vector<std::uint64_t> conflicts(const Race& race) {
-  std::vector<std::uint64_t> result;
+std::vector<double> conflicts(const Race& race) {
+  std::vector<double> result;
   for (const LearnerTotals& learner : run_timing(race).learners)
     result.push_back(learner.exchanged.conflicts);
   return result;
@@ -138,7 +138,7 @@ std::optional<Mixing> mixing_of(std::uint32_t learners, const std::string& proto
       ->mixing();
 }
 
-using Counts = std::vector<std::uint64_t>;
+using Counts = std::vector<double>;
 
 }  // namespace
 

@@ -5,7 +5,7 @@ import struct
 import uuid
 import zlib
 
-MAGIC = b"runs\x1a\r\n\2"
+MAGIC = b"runs\x1a\r\n\3"
 HEAD = struct.Struct("<8s16sQQII")  # magic, key, data, length, padding, checksum
 NIL = uuid.UUID(int=0)
 

@@ -40,29 +40,21 @@ std::string hash_of(const RunRow& run) {
   return known ? hex_text(run.result.hash) : "";
 }
 
-/// What learners exchanged; total(row, member of ExchangeTotals).
-template <class Values, class Total>
-void add_exchange_columns(std::vector<CsvColumn<Values>>& columns, Total total) {
-  const auto add = [&](std::string_view name, std::string_view unit, const char* meaning,
-                       auto member, bool CountedExchanges::*counted) {
+/// exchanged(row): pointer to its ExchangeTotals; null: not known.
+template <class Values, class Exchanged>
+void add_exchange_columns(std::vector<CsvColumn<Values>>& columns, Exchanged exchanged,
+                          bool with_times) {
+  for (const ExchangeColumn& its : exchange_columns) {
+    if (!its.counted && !with_times) continue;
     columns.emplace_back(
-        std::string(name), unit, meaning,
-        [total, member, counted](auto& row) -> std::optional<double> {
-          if (!(row.counted.*counted)) return {};
-          return total(row, member);
+        its.name, its.unit, its.meaning,
+        [&its, exchanged](auto& row) -> std::optional<double> {
+          const ExchangeTotals* const totals = exchanged(row);
+          if (!totals || (its.counted && !(row.counted.*its.counted))) return {};
+          return totals->*its.of;
         },
-        Role::count);
-  };
-  add("bytes_sent", "bytes",
-      "pushed to the server or sent to other learners, where the network has model_bytes; of "
-      "exchanges begun",
-      &ExchangeTotals::sent, &CountedExchanges::bytes);
-  add("bytes_received", "bytes", "pulled from the server or sent by other learners, likewise",
-      &ExchangeTotals::received, &CountedExchanges::bytes);
-  add("messages", "messages", "sent, without a server, where there is a network",
-      &ExchangeTotals::messages, &CountedExchanges::messages);
-  add("conflicts", "requests", "for a group whose members were in another (ripples)",
-      &ExchangeTotals::conflicts, &CountedExchanges::conflicts);
+        its.counted ? Role::count : Role::result);
+  }
 }
 
 /// Of a number of a message; where tensors matter, among learners without a server, not known.
@@ -74,7 +66,7 @@ std::optional<double> bits_per_coordinate(const Point& at, const ExchangeTotals&
   const bool fixed = !compressor.by_tensor() && !at.codes() && at.compressed_from == 0;
   if (fixed) return 8 * compressor.bytes(numbers) / numbers;
   if (peers) return {};
-  return 8 * all.sent / (static_cast<double>(all.messages) * numbers);
+  return 8 * all.sent / (all.messages * numbers);
 }
 
 void add_compression_columns(std::vector<CsvColumn<RunRow>>& columns) {
@@ -111,9 +103,6 @@ void leave_out_where_failed(CsvColumn<RunRow>& column) {
 }
 
 std::vector<CsvColumn<LearnerRow>> learner_columns() {
-  const auto total = [](const LearnerRow& row, auto member) -> std::optional<double> {
-    return static_cast<double>(row.exchanged.*member);
-  };
   std::vector<CsvColumn<LearnerRow>> columns{
       {"point", point_meaning},
       {"replica", replica_meaning},
@@ -126,19 +115,9 @@ std::vector<CsvColumn<LearnerRow>> learner_columns() {
       {"wasted", "time",
        "busy with gradients cancelled, dropped or lost (gradients_... of runs.csv)",
        &LearnerRow::wasted},
-      {"gradients", "minibatches", "applied", &LearnerRow::gradients, Role::count},
-      {"communicating", "time", "idle, in an exchange with other learners or with the server",
-       [total](auto& row) { return total(row, &ExchangeTotals::communicating); }},
-      {"waiting",
-       "time",
-       {"idle, up and in no exchange: for other learners, or for the server",
-        "idle - communicating - down"},
-       [total](auto& row) { return total(row, &ExchangeTotals::waiting); }},
-      {"hidden", "time", "busy, in an exchange meanwhile",
-       [total](auto& row) { return total(row, &ExchangeTotals::hidden); }}};
-  add_exchange_columns(columns, total);
-  columns.emplace_back("down", "time", "failed, and not back (cluster.failures)",
-                       [total](auto& row) { return total(row, &ExchangeTotals::down); });
+      {"gradients", "minibatches", "applied", &LearnerRow::gradients, Role::count}};
+  add_exchange_columns(
+      columns, [](auto& row) { return &row.exchanged; }, true);
   return columns;
 }
 
@@ -290,10 +269,9 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept, const std::vecto
   columns.emplace_back(
       "label", "", "name of the point among the others",
       [](auto& run) { return run.at.label.text(); }, Role::run);
-  add_exchange_columns<R>(columns, [](auto& run, auto total) -> std::optional<double> {
-    if (!run.result.exchanged) return {};
-    return static_cast<double>((*run.result.exchanged).*total);
-  });
+  add_exchange_columns(
+      columns, [](auto& run) { return run.result.exchanged ? &*run.result.exchanged : nullptr; },
+      false);
   columns.emplace_back(
       "reason", "", "why a run could not go on", [](auto& run) { return run.result.reason; },
       Role::run);

@@ -35,6 +35,37 @@ struct CountedExchanges {
 };
 CountedExchanges counted_exchanges(const Point& point);
 
+/// A number of ExchangeTotals and the column that has it; of learners.csv and, where it is counted,
+/// of runs.csv too.
+struct ExchangeColumn {
+  double ExchangeTotals::*of;
+  const char *name, *unit;
+  Meaning meaning;
+  bool CountedExchanges::*counted = nullptr;  // null: a time
+};
+
+/// All of them, in the order of columns and of a store.
+inline constexpr ExchangeColumn exchange_columns[] = {
+    {&ExchangeTotals::communicating, "communicating", "time",
+     "idle, in an exchange with other learners or with the server"},
+    {&ExchangeTotals::waiting,
+     "waiting",
+     "time",
+     {"idle, up and in no exchange: for other learners, or for the server",
+      "idle - communicating - down"}},
+    {&ExchangeTotals::hidden, "hidden", "time", "busy, in an exchange meanwhile"},
+    {&ExchangeTotals::sent, "bytes_sent", "bytes",
+     "pushed to the server or sent to other learners, where the network has "
+     "model_bytes; of exchanges begun",
+     &CountedExchanges::bytes},
+    {&ExchangeTotals::received, "bytes_received", "bytes",
+     "pulled from the server or sent by other learners, likewise", &CountedExchanges::bytes},
+    {&ExchangeTotals::messages, "messages", "messages",
+     "sent, without a server, where there is a network", &CountedExchanges::messages},
+    {&ExchangeTotals::conflicts, "conflicts", "requests",
+     "for a group whose members were in another (ripples)", &CountedExchanges::conflicts},
+    {&ExchangeTotals::down, "down", "time", "failed, and not back (cluster.failures)"}};
+
 struct RunRow {
   const Point& at;
   const Theory& theory;

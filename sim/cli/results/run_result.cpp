@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/cli/results/cells.h"
+#include "sim/cli/results/run_files.h"
 #include "sim/reading/characters.h"
 
 namespace gradrace {
@@ -27,10 +28,6 @@ auto parts(Evaluation& of) {
   return std::tie(of.loss, of.test_loss, of.test_error, of.disagreement);
 }
 auto parts(CurvePoint& of) { return std::tie(of.point, of.evaluation); }
-auto parts(ExchangeTotals& of) {
-  return std::tie(of.communicating, of.waiting, of.hidden, of.down, of.sent, of.received,
-                  of.messages, of.conflicts);
-}
 auto parts(Utilisation& of) { return std::tie(of.link, of.server); }
 auto parts(RanOut& of) { return std::tie(of.file, of.learner, of.draws, of.times); }
 auto parts(RunResult& of) {
@@ -63,6 +60,8 @@ void put(std::string& bytes, T& value) {
     add_cell(bytes, static_cast<unsigned>(value));
   } else if constexpr (std::is_constructible_v<Cell, T>) {
     add_cell(bytes, value);
+  } else if constexpr (std::is_same_v<T, ExchangeTotals>) {
+    for (const ExchangeColumn& column : exchange_columns) put(bytes, value.*column.of);
   } else {
     std::apply([&](auto&... part) { (put(bytes, part), ...); }, parts(value));
   }
@@ -91,6 +90,8 @@ void get(std::string_view& bytes, T& value) {
     value = take(bytes, CellType::number).number;
   } else if constexpr (std::is_enum_v<T> || std::is_integral_v<T>) {
     value = static_cast<T>(take(bytes, CellType::integer).integer);
+  } else if constexpr (std::is_same_v<T, ExchangeTotals>) {
+    for (const ExchangeColumn& column : exchange_columns) get(bytes, value.*column.of);
   } else {
     std::apply([&](auto&... part) { (get(bytes, part), ...); }, parts(value));
   }
@@ -101,11 +102,8 @@ std::optional<ExchangeTotals> exchanged_by(const std::vector<LearnerTotals>& lea
   std::optional<ExchangeTotals> sum;
   for (const LearnerTotals& learner : learners) {
     if (!sum) sum.emplace();
-    ExchangeTotals exchanged = learner.exchanged;
-    [&]<std::size_t... i>(std::index_sequence<i...>) {
-      ((std::get<i>(parts(*sum)) += std::get<i>(parts(exchanged))), ...);
-    }
-    (std::make_index_sequence<std::tuple_size_v<decltype(parts(exchanged))>>());
+    for (const ExchangeColumn& column : exchange_columns)
+      (*sum).*column.of += learner.exchanged.*column.of;
   }
   return sum;
 }

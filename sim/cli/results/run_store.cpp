@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view magic = "runs\x1a\r\n\2";
+constexpr std::string_view magic = "runs\x1a\r\n\3";
 constexpr std::string_view any_magic = magic.substr(0, 7);  // without the version of the form
 constexpr unsigned header_copies = 2;                       // a damaged byte leaves one
 constexpr std::size_t piece_size = 1 << 20;
