@@ -1,5 +1,6 @@
 #include <benchmark/benchmark.h>
 
+#include "models/make_device.h"
 #include "models/optimiser/optimiser.h"
 #include "tests/support/race_text.h"
 
@@ -15,7 +16,7 @@ void replay_updates(benchmark::State& state, const std::string& model, const Rul
       R"({"cluster": {"learners": 1, "runtime": {"distribution": "deterministic", "value": 1}}, "model": )" +
       model +
       R"(, "protocol": {"kind": "async"}, "learning_rate": {"kind": "constant", "eta": 0.01}, "stop": {"updates": 1}})");
-  const auto device = point.model->make_device({});
+  const auto device = make_device(*point.model, {});
   const Tape tape{1, 0, {{point.model->minibatch(), clip}}, {rule}};
   device->start({&tape, 1});
   Results results;

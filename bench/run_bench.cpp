@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/make_device.h"
 #include "tests/support/race_text.h"
 #include "tests/support/recorded_peers.h"
 
@@ -123,7 +124,7 @@ void BM_Run_Softmax784x10(benchmark::State& state, const char* protocol) {
       "dataset": {"kind": "synthetic", "features": 784, "rows": 10000, "test_rows": 10}},
       "learning_rate": {"kind": "constant", "eta": 0.01}, "stop": {"gradients": 4000}, "record": {"train_rows": 100}})");
   const Race race = point.race();
-  const auto device = point.model->make_device({point.device, point.rows});
+  const auto device = make_device(*point.model, {point.device, point.rows});
   for (auto _ : state) {
     Run run(race, 0, true, nullptr);
     drive({&run, 1}, device.get(), [] { return true; });

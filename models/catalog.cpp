@@ -1,4 +1,4 @@
-#include "models/model.h"
+#include "models/model/model.h"
 
 namespace gradrace {
 

@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "models/layers/layer_table.h"
-#include "models/model.h"
+#include "models/model/model.h"
 #include "sim/message_text.h"
 
 namespace gradrace {

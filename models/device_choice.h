@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "models/blueprint.h"
+#include "models/model/blueprint.h"
 
 namespace gradrace {
 

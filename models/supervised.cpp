@@ -13,9 +13,9 @@
 #include "models/cpu/dense_model.h"
 #include "models/cpu/dense_network.h"
 #include "models/layers/network.h"
+#include "models/model/supervised_model.h"
 #include "models/sampling/augmentation.h"
 #include "models/sampling/batch.h"
-#include "models/supervised_model.h"
 #include "sim/random.h"
 
 namespace gradrace {
@@ -107,6 +107,20 @@ class NetworkModel final : public SupervisedModel<Real> {
   Batch<Real> minibatch_, block_;
 };
 
+/// Reads the data.
+SupervisedParts parts_of(const SupervisedConfig& config, LossKind loss,
+                         const MakeNetwork& network) {
+  const auto data = config.dataset();
+  return {.data = data,
+          .shards = config.shards ? config.shards() : nullptr,
+          .loss = loss,
+          .spec = network(*data, make_loss<float>(loss)->outputs(*data)),
+          .sampling = config.sampling == "epoch" ? Sampling::epoch : Sampling::iid,
+          .augment = config.augment,
+          .tf32x3 = config.precision == only_gpu_precision,
+          .l2 = config.l2};
+}
+
 class SupervisedSpec final : public ModelSpec {
  public:
   SupervisedSpec(const SupervisedConfig& config, LossKind loss, MakeNetwork network,
@@ -128,13 +142,12 @@ class SupervisedSpec final : public ModelSpec {
   const std::string& precision() const override { return config_.precision; }
 
   std::unique_ptr<Model<float>> make_float32() const override {
-    const SupervisedParts parts(config_, loss_, network_);
+    const SupervisedParts parts = parts_of(config_, loss_, network_);
     if (is_dense(parts.spec)) return make_dense_model(parts, has_few_outputs(parts));
     return std::make_unique<NetworkModel<float>>(parts, block_rows_);
   }
   std::unique_ptr<Model<double>> make_float64() const override {
-    return std::make_unique<NetworkModel<double>>(SupervisedParts(config_, loss_, network_),
-                                                  block_rows_);
+    return std::make_unique<NetworkModel<double>>(parts_of(config_, loss_, network_), block_rows_);
   }
 
  private:

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "models/datasets/shelf.h"
+#include "models/layers/base/row_loss.h"
 #include "models/layers/network_spec.h"
-#include "models/layers/row_loss.h"
-#include "models/model.h"
+#include "models/model/model.h"
 
 namespace gradrace {
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "models/cpu/crew.h"
-#include "models/model.h"
+#include "models/model/model.h"
 #include "models/replay/lowering.h"
 #include "sim/device.h"
 

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "models/supervised_model.h"
+#include "models/model/supervised_model.h"
 
 namespace gradrace {
 

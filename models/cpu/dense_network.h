@@ -6,7 +6,7 @@
 #include "models/cpu/aligned.h"
 #include "models/cpu/kernels/kernels.h"
 #include "models/layers/network_spec.h"
-#include "models/packing.h"
+#include "models/model/packing.h"
 
 namespace gradrace {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "models/cpu/aligned.h"
+#include "models/model/packing.h"
 #include "models/optimiser/optimiser.h"
 #include "models/optimiser/statistics.h"
-#include "models/packing.h"
 #include "sim/check.h"
 #include "sim/compressor.h"
 #include "sim/lane_sum.h"

@@ -16,7 +16,7 @@
 #include "models/cpu/dense_rows.h"
 #include "models/cpu/kernels/kernels.h"
 #include "models/layers/network.h"
-#include "models/supervised_model.h"
+#include "models/model/supervised_model.h"
 #include "sim/random.h"
 
 namespace gradrace {

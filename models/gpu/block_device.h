@@ -19,7 +19,7 @@
 #include "models/gpu/stages.h"
 #include "models/gpu/value_pages.h"
 #include "models/gpu/whole_states.h"
-#include "models/model.h"
+#include "models/model/model.h"
 #include "models/optimiser/optimiser.h"
 #include "models/replay/lowering.h"
 #include "models/replay/replay_results.h"

@@ -11,7 +11,7 @@
 #include "models/gpu/replay_shape.h"
 #include "models/gpu/stages.h"
 #include "models/gpu/stretches.h"
-#include "models/model.h"
+#include "models/model/model.h"
 #include "models/optimiser/optimiser.h"
 #include "models/replay/lowering.h"
 

@@ -14,11 +14,11 @@
 #include <stdexcept>
 #include <vector>
 
-#include "models/blueprint.h"
 #include "models/gpu/in_place_layout.h"
 #include "models/gpu/kernels/quadratic.h"
 #include "models/gpu/work_layout.h"
 #include "models/layers/layer_table.h"
+#include "models/model/blueprint.h"
 #include "sim/evaluation.h"
 
 namespace gradrace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "models/layers/layer.h"
+#include "models/layers/base/layer.h"
 
 namespace gradrace {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "models/layers/layer.h"
+#include "models/layers/base/layer.h"
 #include "sim/reading/fields.h"
 
 namespace gradrace {

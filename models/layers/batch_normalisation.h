@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "models/gpu/kernels/channels.h"
+#include "models/layers/base/steps.h"
 #include "models/layers/network_spec.h"
-#include "models/layers/steps.h"
 
 namespace gradrace {
 

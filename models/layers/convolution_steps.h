@@ -5,7 +5,7 @@
 
 #include "models/gpu/kernels/convolution_tf32.h"
 #include "models/gpu/kernels/narrow_convolution.h"
-#include "models/layers/steps.h"
+#include "models/layers/base/steps.h"
 
 namespace gradrace::kernels {
 

@@ -6,8 +6,8 @@
 
 #include "models/gpu/kernels/pass.h"
 #include "models/gpu/kernels/product.h"
+#include "models/layers/base/steps.h"
 #include "models/layers/network_spec.h"
-#include "models/layers/steps.h"
 
 namespace gradrace {
 

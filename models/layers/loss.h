@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "models/datasets/dataset.h"
-#include "models/layers/row_loss.h"
+#include "models/layers/base/row_loss.h"
 #include "models/sampling/batch.h"
 
 namespace gradrace {

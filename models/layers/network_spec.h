@@ -7,7 +7,7 @@
 
 #include "models/datasets/image_shape.h"
 #include "models/layers/activation.h"
-#include "models/layers/layer.h"
+#include "models/layers/base/layer.h"
 #include "models/optimiser/statistics.h"
 
 namespace gradrace {

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "models/gpu/kernels/pass.h"
+#include "models/layers/base/steps.h"
 #include "models/layers/network_spec.h"
-#include "models/layers/steps.h"
 
 namespace gradrace {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "models/make_device.h"
 #include "sim/reading/problem.h"
 #include "tests/compression/kinds.h"
 #include "tests/support/race_text.h"
@@ -119,7 +120,7 @@ TEST_CASE("compression: the curve has the error of the messages since the evalua
             "record": {"every_updates": 2}, "compression": )" +
         kind + "}");
     const Race race = point.race();
-    const auto device = point.model->make_device({});
+    const auto device = make_device(*point.model, {});
     std::vector<double> found;
     for (const CurvePoint& at : run_race({race, 0, limit}, device.get()).curve)
       found.push_back(at.evaluation.compression_error);

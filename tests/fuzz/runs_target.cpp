@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "models/make_device.h"
 #include "sim/cli/commands/run_plan.h"
 #include "sim/cli/scenario/scenario.h"
 #include "sim/engine/run.h"
@@ -159,7 +160,7 @@ void train_points(std::string_view bytes) {
   if (point.model->value_layout().numbers > most_numbers) return;
   if (point.model->minibatch() > most_rows) return;
   const RunPlan plan = plan_of(scenario, 1);
-  run_point(point, point.model->make_device(plan.groups.front().options).get());
+  run_point(point, make_device(*point.model, plan.groups.front().options).get());
 }
 
 void run_scenario(std::string_view bytes) { allow_told_errors(run_points, bytes); }

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "models/gpu/cuda/cuda_device.h"
+#include "models/make_device.h"
 #include "tests/support/reading.h"
 
 namespace gradrace::catalog_test {
@@ -67,13 +68,13 @@ TEST_CASE("models: a device is made, and one that is not there is refused") {
     const auto quadratic =
         read_model(R"({"kind": "quadratic", "precision": ")" + precision + "\"}", shelf);
     for (const auto& reading : {softmax, quadratic}) {
-      CHECK(reading.product->make_device({}) != nullptr);
-      CHECK(reading.product->make_device({.device = "cpu", .rows = {.train = 5}}) != nullptr);
+      CHECK(make_device(*reading.product, {}) != nullptr);
+      CHECK(make_device(*reading.product, {.device = "cpu", .rows = {.train = 5}}) != nullptr);
       const DeviceOptions cuda{.device = "cuda", .rows = {.train = 5}};
       if (no_cuda_device().empty())
-        CHECK(reading.product->make_device(cuda) != nullptr);
+        CHECK(make_device(*reading.product, cuda) != nullptr);
       else
-        CHECK_THROWS_WITH(reading.product->make_device(cuda), doctest::Contains("CUDA device"));
+        CHECK_THROWS_WITH(make_device(*reading.product, cuda), doctest::Contains("CUDA device"));
     }
   }
 }
@@ -90,7 +91,7 @@ TEST_CASE("models: products of TF32 are told to a GPU, and refused by the CPU") 
     const bool told = precision == "tf32x3";
     CHECK(std::get<NetworkBlueprint>(blueprint).tf32x3 == told);
     if (told) {
-      CHECK_THROWS_WITH(softmax.product->make_device({}),
+      CHECK_THROWS_WITH(make_device(*softmax.product, {}),
                         "cpu: only a GPU computes in tf32x3; use --device cuda");
     }
   }

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "models/make_device.h"
 #include "models/quadratic.h"
 #include "protocols/groups/graph.h"
 #include "sim/engine/timing_plane.h"
@@ -736,7 +737,7 @@ TEST_CASE("ad-psgd: values are those of a direct loop along the orders") {
         const Race race = point.race();
         std::vector<PeerOrder> orders;
         const Race followed = recorded(race, orders);
-        const auto device = point.model->make_device({});
+        const auto device = make_device(*point.model, {});
         std::vector<RaceRecord> records;
         for (const Race* of : {&race, &followed}) {
           records.push_back(

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "models/make_device.h"
 #include "sim/reading/problem.h"
 #include "tests/support/adasync_rule.h"
 #include "tests/support/race_text.h"
@@ -100,7 +101,7 @@ const std::string race_from_1 =
 
 std::vector<CurvePoint> curve_of(const Point& point, std::uint32_t limit) {
   const Race race = point.race();
-  const auto device = point.model->make_device({});
+  const auto device = make_device(*point.model, {});
   return run_race({race, 0, limit}, device.get()).curve;
 }
 
@@ -165,7 +166,7 @@ TEST_CASE("adasync: a diverged run ends where its losses led, records included")
           "learning_rate": {"kind": "constant", "eta": 2.3}, "record": {"every_updates": 400},
           "protocol": {"kind": "adasync", "interval": 3, "variant": "k-async", "k0": 8}})");
   const Race race = point.race();
-  const auto device = point.model->make_device({});
+  const auto device = make_device(*point.model, {});
   const RaceRecord record = run_race({race, 0, 64}, device.get());
   CHECK(record.status == Status::diverged);
   CHECK(record.totals.time == record.curve.back().point.time);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "models/make_device.h"
 #include "sim/reading/problem.h"
 #include "tests/support/race_text.h"
 #include "tests/support/recorded_peers.h"
@@ -71,7 +72,7 @@ TEST_CASE("local-sgd: epochs count from the samples of all learners, with a mode
   std::vector<PeerOrder> orders;
   const Point point = point_of("[[0, 1], [0.4, 3], [1.6, 2]]", R"("stop": {"time": 40})");
   const Race race = recorded(point.race(), orders);
-  const auto device = point.model->make_device({});
+  const auto device = make_device(*point.model, {});
   Run run(race, 0, true, nullptr);
   drive({&run, 1}, device.get(), [] { return true; });
   CHECK(averages(orders) == timed("[[0, 1], [0.4, 3], [1.6, 2]]"));
@@ -94,7 +95,7 @@ TEST_CASE("local-sgd: AdaComm's tau is its formula on the recorded losses") {
             "tau": {"adacomm": 9, "interval": 15}}})");
     std::vector<PeerOrder> orders;
     const Race race = recorded(point.race(), orders);
-    const auto device = point.model->make_device({});
+    const auto device = make_device(*point.model, {});
     const auto curve = run_race({race}, device.get()).curve;
     REQUIRE(curve.size() == 11);
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "models/make_device.h"
 #include "tests/support/race_text.h"
 
 namespace gradrace::catalog_test {
@@ -43,7 +44,7 @@ TEST_CASE("catalog: every protocol runs 50 updates of a quadratic as its page's 
       "stop": {"updates": )" +
         std::to_string(updates) + R"(}, "protocol": )" + example + "}");
     const Race race = point.race();
-    const auto device = point.model->make_device({});
+    const auto device = make_device(*point.model, {});
     const RaceRecord record = run_race({race}, device.get());
     CHECK(record.totals.updates == updates);
     CHECK(record.gradients_computed == record.totals.applied);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/make_device.h"
 #include "sim/reading/problem.h"
 #include "tests/support/race_text.h"
 #include "tests/support/recorded_peers.h"
@@ -335,7 +336,7 @@ TEST_CASE("switch without a server: AdaComm looks from the begin of its phase") 
                 phase(R"({"kind": "local-sgd", "tau": {"adacomm": 8, "interval": 6}})")) +
       "}");
   const Race race = recorded(point.race(), found);
-  const auto device = point.model->make_device({});
+  const auto device = make_device(*point.model, {});
   Run run(race, 0, true, nullptr);
   drive({&run, 1}, device.get(), [] { return true; });
   std::vector<double> times;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "models/make_device.h"
 #include "protocols/policies/switch_policy.h"
 #include "tests/support/race_text.h"
 #include "tests/support/schedule.h"
@@ -32,7 +33,7 @@ std::vector<CurvePoint> descent(const std::string& protocol, const std::string& 
           "protocol": )" +
       protocol + ", " + rest + "}");
   const Race race = point.race();
-  const auto device = point.model->make_device({});
+  const auto device = make_device(*point.model, {});
   return run_race({race}, device.get()).curve;
 }
 
@@ -293,7 +294,7 @@ TEST_CASE("switch: the distance of a phase's learning rate holds in it, and in i
               {"protocol": {"kind": "async"}, "in_flight": "use")" +
         rates + R"(}]}, "stop": {"updates": )" + std::to_string(updates) + "}}");
     const Race race = point.race();
-    const auto device = point.model->make_device({});
+    const auto device = make_device(*point.model, {});
     return run_race({race}, device.get()).curve;
   };
   const auto distance = [](const std::string& c) {

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "models/make_device.h"
 #include "protocols/catalog.h"
 #include "sim/reading/document.h"
 #include "sim/reading/reader.h"
@@ -88,7 +89,7 @@ RaceRecord run_timing(const Race& race, std::uint32_t replica, Observer* observe
 
 RaceRecord run_training(const Point& point, std::uint32_t replica, Observer* observer) {
   const Race race = point.race();
-  const auto device = point.model->make_device({point.device, point.rows});
+  const auto device = make_device(*point.model, {point.device, point.rows});
   return run_race({race, replica, TimingPlane::default_limit, observer}, device.get());
 }
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "models/datasets/shelf.h"
-#include "models/model.h"
+#include "models/model/model.h"
 
 namespace gradrace {
 

@@ -6,11 +6,11 @@
 #include <string_view>
 
 #include "models/cpu/kernels/convolution_kernels.h"
+#include "models/cpu/kernels/fold.h"
 #include "models/cpu/kernels/map_kernels.h"
 #include "models/datasets/entries.h"
 #include "models/datasets/groups.h"
-#include "models/fold.h"
-#include "models/layers/loss_kind.h"
+#include "models/layers/base/loss_kind.h"
 
 /// The products of dense layers in float32, and what is between them, for each instruction set that
 /// a machine may have; the best that it has is chosen when the program runs.

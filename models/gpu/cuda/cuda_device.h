@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "models/model.h"
+#include "models/model/model.h"
 #include "sim/device.h"
 
 namespace gradrace {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "models/gpu/kernels/matrix_tile.h"
-#include "models/layers/layer.h"
+#include "models/layers/base/layer.h"
 
 namespace gradrace::kernels {
 

@@ -4,8 +4,8 @@
 
 #include "models/gpu/kernels/rows.h"
 #include "models/gpu/kernels/sums.h"
-#include "models/layers/layer.h"
-#include "models/layers/row_loss.h"
+#include "models/layers/base/layer.h"
+#include "models/layers/base/row_loss.h"
 #include "models/sampling/cut.h"
 #include "models/sampling/minibatch.h"
 

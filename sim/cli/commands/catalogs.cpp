@@ -5,7 +5,7 @@
 
 #include "compression/catalog.h"
 #include "distributions/catalog.h"
-#include "models/model.h"
+#include "models/model/model.h"
 #include "models/optimiser/optimiser.h"
 #include "protocols/catalog.h"
 #include "protocols/policies/straggler_policy.h"

@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 
+#include "models/make_device.h"
 #include "sim/cli/commands/model_cost.h"
 #include "sim/cli/commands/process_usage.h"
 #include "sim/cli/results/manifest.h"
@@ -194,7 +195,7 @@ RunCost cost_on_cpu(const Point& point, const RunPlan::Group& group, const Model
 RunCost cost_on_gpu(const Point& point, const RunPlan::Group& group, std::size_t missing,
                     double patience) {
   const MemoryGrowth growth;
-  const auto device = point.model->make_device(group.options);
+  const auto device = make_device(*point.model, group.options);
   device->prepare();
   const Race race = point.race();
   const auto begin = Clock::now();

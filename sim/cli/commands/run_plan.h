@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "models/model.h"
+#include "models/model/model.h"
 #include "sim/cli/results/progress.h"
 #include "sim/cli/scenario/memory.h"
 #include "sim/cli/scenario/scenario.h"

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "models/make_device.h"
 #include "sim/cli/output/disk.h"
 #include "sim/cli/scenario/run_work.h"
 
@@ -127,7 +128,7 @@ std::unique_ptr<Device> ScenarioRuns::make_device(std::size_t group, std::size_t
   options.crew = &crew_;
   options.member = member;
   try {
-    return scenario_.points[static_cast<std::size_t>(point)].model->make_device(options);
+    return gradrace::make_device(*scenario_.points[static_cast<std::size_t>(point)].model, options);
   } catch (const std::bad_alloc&) {
     obstacle = "out of memory";
     return nullptr;

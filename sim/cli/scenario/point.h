@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/theory/error_curve.h"
-#include "models/model.h"
+#include "models/model/model.h"
 #include "sim/cli/scenario/cluster.h"
 #include "sim/cli/scenario/identity.h"
 #include "sim/cli/scenario/record.h"

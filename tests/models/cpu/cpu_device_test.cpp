@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "models/make_device.h"
 #include "models/optimiser/optimiser.h"
 #include "models/quadratic.h"
 #include "tests/support/race_text.h"
@@ -28,7 +29,7 @@ std::string scenario(const std::string& protocol, const std::string& model, cons
 std::vector<RaceRecord> run_cohort(const Point& point, std::uint32_t replicas, std::uint32_t cohort,
                                    std::uint32_t limit) {
   const Race race = point.race();
-  const auto device = point.model->make_device({});
+  const auto device = make_device(*point.model, {});
   std::vector<RaceRecord> records;
   for (std::uint32_t first = 0; first < replicas; first += cohort) {
     std::vector<Starter> starters;
@@ -207,7 +208,7 @@ TEST_CASE(
               "learning_rate": )" +
             learning_rate + R"(, "stop": {"updates": 300}, "optimiser": )" + optimiser + "}");
         const Race race = point.race();
-        const auto device = point.model->make_device({});
+        const auto device = make_device(*point.model, {});
         for (const std::uint32_t limit : {1u, 4096u}) {
           DirectLoop direct(race, model, rate);
           const double loss =

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/cpu/cpu_device.h"
+#include "models/make_device.h"
 #include "models/quadratic.h"
 #include "tests/support/compressors.h"
 #include "tests/support/race_text.h"
@@ -396,7 +397,7 @@ TEST_CASE("messages: equal bits for any segment limit and cohort, begun again an
         protocol + "}");
     for (const bool takes_back : {false, true}) {
       const Race race = with_messages(point.race(), Noisy(), memory_of(0.9, takes_back));
-      const auto device = point.model->make_device({.learners = 8});
+      const auto device = make_device(*point.model, {.learners = 8});
       const auto run = [&](std::uint32_t first, std::uint32_t count, std::uint32_t limit) {
         std::vector<Starter> starters;
         for (std::uint32_t r = first; r < first + count; ++r) starters.push_back({race, r, limit});

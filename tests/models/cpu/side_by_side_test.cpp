@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/cpu/cpu_device.h"
+#include "models/make_device.h"
 #include "models/quadratic.h"
 #include "tests/support/helpers.h"
 #include "tests/support/race_text.h"
@@ -33,7 +34,7 @@ RaceRecord run_by(std::size_t members, const Point& point) {
   const Race race = point.race();
   RaceRecord record;
   with_helpers(members, [&](Crew& crew) {
-    const auto device = point.model->make_device({.crew = &crew});
+    const auto device = make_device(*point.model, {.crew = &crew});
     record = run_race({race, 0, 50, nullptr}, device.get());
   });
   return record;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "models/cpu/cpu_device.h"
+#include "models/make_device.h"
 #include "models/optimiser/optimiser.h"
 #include "tests/support/race_text.h"
 #include "tests/support/whole_tape.h"
@@ -158,7 +159,7 @@ static RaceRecord raced(const std::string& augment, std::uint32_t updates, std::
               "augment": )" + augment +
                                  R"(}, "stop": {"updates": )" + std::to_string(updates) + "}}");
   const Race race = point.race();
-  const auto device = point.model->make_device({});
+  const auto device = make_device(*point.model, {});
   return run_race({race, 0, limit}, device.get());
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "models/make_device.h"
 #include "tests/support/race_text.h"
 
 namespace gradrace::run_test {
@@ -31,7 +32,7 @@ TEST_CASE("run: the curve is told in order, each evaluation once, and the last i
       CAPTURE(eta);
       const Point point = point_of(protocol, eta);
       const Race race = point.race();
-      const auto device = point.model->make_device({});
+      const auto device = make_device(*point.model, {});
       const RaceRecord record = run_race({race, 0, 500}, device.get());
       const bool diverges = eta == "2.3";
       CHECK((record.status == Status::diverged) == diverges);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "models/layers/layer.h"
+#include "models/layers/base/layer.h"
 
 /// What a pass (gpu/network_pass.h) does at a layer of some kind, for all its jobs at once:
 /// forward, backward, and how many numbers of a row are kept from one for the other; a kind that

@@ -1,4 +1,4 @@
-#include "models/model.h"
+#include "models/make_device.h"
 
 #include <stdexcept>
 
@@ -19,28 +19,14 @@ static std::unique_ptr<Device> make_chosen(std::function<std::unique_ptr<Model<R
   return make_cpu_device(CrewedModel<Real>{looking, options.crew, options.member});
 }
 
-template <class Real>
-static ValueLayout layout_of_value(const Model<Real>& model) {
-  return {model.packing().numbers(), model.statistics(), sizeof(Real)};
-}
-
-ValueLayout ModelSpec::value_layout() const {
-  if (precision() == "float64") return layout_of_value(*make_float64());
-  return layout_of_value(*make_float32());
-}
-
-std::vector<std::uint32_t> ModelSpec::tensors() const {
-  return precision() == "float64" ? make_float64()->tensors() : make_float32()->tensors();
-}
-
-std::unique_ptr<Device> ModelSpec::make_device(const DeviceOptions& options) const {
+std::unique_ptr<Device> make_device(const ModelSpec& model, const DeviceOptions& options) {
   if (options.device == "cuda" && !no_cuda_device().empty())
     throw std::runtime_error("cuda: " + no_cuda_device() + "; use --device cpu");
-  if (options.device != "cuda" && precision() == only_gpu_precision)
+  if (options.device != "cuda" && model.precision() == only_gpu_precision)
     throw std::runtime_error("cpu: only a GPU computes in tf32x3; use --device cuda");
-  if (precision() == "float64")
-    return make_chosen<double>([this] { return make_float64(); }, options);
-  return make_chosen<float>([this] { return make_float32(); }, options);
+  if (model.precision() == "float64")
+    return make_chosen<double>([&model] { return model.make_float64(); }, options);
+  return make_chosen<float>([&model] { return model.make_float32(); }, options);
 }
 
 }  // namespace gradrace

@@ -1,4 +1,4 @@
-#include "models/supervised_model.h"
+#include "models/model/supervised_model.h"
 
 #include <algorithm>
 #include <numeric>
@@ -21,17 +21,6 @@ static std::vector<std::uint32_t> first_rows(std::uint64_t count,
   for (std::uint32_t& row : rows) row = order(row);
   return rows;
 }
-
-SupervisedParts::SupervisedParts(const SupervisedConfig& config, LossKind loss_kind,
-                                 const MakeNetwork& network)
-    : data(config.dataset()),
-      shards(config.shards ? config.shards() : nullptr),
-      loss(loss_kind),
-      spec(network(*data, make_loss<float>(loss)->outputs(*data))),
-      sampling(config.sampling == "epoch" ? Sampling::epoch : Sampling::iid),
-      augment(config.augment),
-      tf32x3(config.precision == only_gpu_precision),
-      l2(config.l2) {}
 
 template <class Real>
 void SupervisedModel<Real>::look_at(const EvaluatedRows& rows) {

@@ -9,7 +9,7 @@
 
 #include "models/layers/loss.h"
 #include "models/layers/network_spec.h"
-#include "models/supervised.h"
+#include "models/model/model.h"
 
 namespace gradrace {
 
@@ -23,8 +23,6 @@ struct SupervisedParts {
   bool augment;
   bool tf32x3;  // a blueprint's
   double l2;
-
-  SupervisedParts(const SupervisedConfig& config, LossKind loss, const MakeNetwork& network);
 };
 
 /// What all supervised models have in common, whatever computes their products.

@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include "models/blueprint.h"
+#include "models/cpu/kernels/fold.h"
 #include "models/datasets/shelf.h"
-#include "models/fold.h"
+#include "models/model/blueprint.h"
+#include "models/model/packing.h"
 #include "models/optimiser/statistics.h"
-#include "models/packing.h"
 #include "models/sampling/minibatch.h"
 #include "sim/catalog.h"
 #include "sim/device.h"
@@ -155,10 +155,6 @@ class ModelSpec {
   /// Reads the data, and makes the model, for both.
   ValueLayout value_layout() const;
   std::vector<std::uint32_t> tensors() const;
-
-  /// A device of one's own, one for each thread.  Reads the data.  std::runtime_error where the
-  /// device is not to be had.
-  std::unique_ptr<Device> make_device(const DeviceOptions& options) const;
 };
 
 using ModelProduct = std::shared_ptr<const ModelSpec>;

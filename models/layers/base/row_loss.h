@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "models/layers/loss_kind.h"
+#include "models/layers/base/loss_kind.h"
 #include "sim/host_device.h"
 
 namespace gradrace::kernels {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "models/datasets/dataset.h"
-#include "models/layers/layer.h"
-#include "models/layers/row_loss.h"
+#include "models/layers/base/layer.h"
+#include "models/layers/base/row_loss.h"
 #include "models/sampling/minibatch.h"
 
 namespace gradrace {
