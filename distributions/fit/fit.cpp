@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -109,13 +110,25 @@ std::optional<Fit> fit_family(const std::string& family, const Observations& obs
 
 double distance_of_rounded(const Observations& observed, const Distribution& law) {
   const MeasuredSteps steps = measured_steps(observed);
+  const double half = rounding_of(steps.times) / 2;
+  const auto below = [&](double x) { return std::pow(1 - law.survival(x), observed.slowest_of); };
   double distance = 0;
   for (std::size_t i = 0; i + 1 < steps.times.size(); ++i) {
     if (steps.times[i] == steps.times[i + 1]) continue;
-    const double below = 1 - law.survival((steps.times[i] + steps.times[i + 1]) / 2);
-    distance = std::max(distance, std::abs(steps.at[i] - std::pow(below, observed.slowest_of)));
+    const double x = (steps.times[i] + steps.times[i + 1]) / 2;
+    distance = std::max({distance, steps.at[i] - below(x + half), below(x - half) - steps.at[i]});
   }
   return distance;
+}
+
+double rounding_of(std::vector<double> times) {
+  const double variance = Sample(times).variance * std::pow(Sample(times).scale, 2);
+  std::ranges::sort(times);
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 1; i < times.size(); ++i) {
+    if (times[i] > times[i - 1]) least = std::min(least, times[i] - times[i - 1]);
+  }
+  return 3 * least <= std::sqrt(variance) ? least : 0;
 }
 
 double distance_by_chance(double n) { return 1.36 / std::sqrt(n); }

@@ -45,8 +45,12 @@ Fits fit_families(const Observations& observed);
 std::optional<Fit> fit_family(const std::string& family, const Observations& observed);
 
 /// The same of times that may be rounded: between successive different times, where rounding
-/// changes the sample's distribution function least.
+/// changes the sample's distribution function least, and from the law anywhere within half a step.
 double distance_of_rounded(const Observations& observed, const Distribution& law);
+
+/// The step to which times are rounded: the smallest gap between times that differ, or 0 where that
+/// is more than a third of their standard deviation, as where they have few values.
+double rounding_of(std::vector<double> times);
 
 /// The Kolmogorov distance that 95 % of samples of so many independent times stay below, were the
 /// law theirs and not fitted to them (which makes it less): 1.36 / sqrt(n).

@@ -18,7 +18,8 @@ using Rounds = std::vector<std::vector<double>>;
 Rounds measured_rounds(const Trace& trace);
 
 /// Of a scenario's cluster: its JSON without the key `learners`.
-Rounds simulated_rounds(const std::string& cluster, std::uint32_t learners, std::uint32_t rounds);
+Rounds simulated_rounds(const std::string& cluster, std::uint32_t learners, std::uint32_t rounds,
+                        std::uint32_t replica = 0);
 
 /// What protocols wait for: the mean time of the slowest of a round (sync), and of its k-th fastest
 /// (k-sync).
@@ -34,7 +35,9 @@ std::uint32_t half_of(std::size_t learners);
 /// The middle 95 % of what a statistic is for traces of rounds drawn again, with replacement, in
 /// blocks of so many successive ones, the same in all learners; moved so that their median is the
 /// statistic of the trace, since rounds at the joints of blocks do not depend on each other, which
-/// makes an autocorrelation less.
+/// makes an autocorrelation less, and wider by Student's t of as many blocks as there are over that
+/// of the normal law (Hesterberg, The American Statistician 69(4), 2015).  Of fewer draws than 100
+/// their standard deviation tells how wide.  NaN of less than two rounds.
 struct Interval {
   double low, high;
 };

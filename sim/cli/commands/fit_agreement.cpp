@@ -7,6 +7,7 @@
 
 #include "distributions/fit/percent.h"
 #include "sim/cli/commands/fit_clusters.h"
+#include "sim/cli/commands/fit_simulations.h"
 #include "sim/cli/results/table.h"
 #include "sim/message_text.h"
 
@@ -46,19 +47,10 @@ Named iteration_numbers(const Rounds& rounds, const char* how) {
 
 bool has_measured_rounds(const TraceFit& fit) { return fit.whole() && fit.trace.series.size() > 1; }
 
-/// In the unit that makes a bootstrap take some seconds at most.
-std::uint32_t draws_of(const TraceFit& fit) {
-  const bool slow = !fit.whole() ||
-                    (!fit.fits.fits.empty() && fit.fits.fits.front().family == "hyperexponential");
-  const double most = (slow ? 2e4 : 5e5) / static_cast<double>(fit.trace.size());
-  constexpr double enough = 200, fewest = 20;
-  return most < fewest ? 0 : static_cast<std::uint32_t>(std::min(most, enough));
-}
-
 /// Of N rounds (2 r / (1 - r^2))^(2/3) N^(1/3), at most a quarter, which is best for the mean of an
-/// AR(1) of correlation r (Carlstein 1986); 1 where rounds do not depend on those before.
+/// AR(1) of correlation r (Carlstein 1986); 1 where r is within two standard errors of 0.
 std::uint32_t block_of(const TraceFit& fit) {
-  if (!fit.structure.persistent() && !fit.structure.alternating()) return 1;
+  if (std::abs(fit.structure.autocorrelations()[1]) < 2 / std::sqrt(fit.structure.n)) return 1;
   const auto rounds = static_cast<double>(
       std::ranges::max(fit.trace.series, {}, &std::vector<double>::size).size());
   const double r = std::min(std::abs(fit.structure.autocorrelations()[1]), 0.99);
@@ -76,7 +68,7 @@ Named numbers_of(const TraceFit& fit) {
 
 void add_intervals(const TraceFit& fit, FitAgreement& agreement) {
   const Named found = numbers_of(fit);
-  agreement.draws = draws_of(fit);
+  agreement.draws = draws_of(fit, fit.fits.fits.empty() ? "" : fit.fits.fits.front().family);
   const auto statistics = [&](const Trace& trace) {
     std::vector<double> values(found.size(), std::nan(""));
     const Named again = numbers_of(fit_again(fit, trace));
@@ -91,6 +83,13 @@ void add_intervals(const TraceFit& fit, FitAgreement& agreement) {
     Interval interval = i < intervals.size() ? intervals[i] : Interval{std::nan(""), std::nan("")};
     if (found[i].first.ends_with("correlation"))
       interval = {std::max(interval.low, -1.0), std::min(interval.high, 1.0)};
+    if (agreement.draws > 0 && is_end(fit, found[i].first)) {
+      interval = interval_of_end(fit, [&](const TraceFit& again) {
+        const Named numbers = cluster_numbers(fitted_cluster(again));
+        const auto same = std::ranges::find(numbers, found[i].first, &Named::value_type::first);
+        return same == numbers.end() ? std::nan("") : same->second;
+      });
+    }
     agreement.numbers.push_back({found[i].first, found[i].second, interval});
   }
 }
@@ -157,25 +156,32 @@ void compare_laws(const TraceFit& fit, FitAgreement& agreement) {
   }
 }
 
+/// Says where the likeliest law is rejected, and where all are: of samples of any one of them 5 %
+/// at most are told so.
 void judge_distance(const TraceFit& fit, FitAgreement& agreement) {
   if (fit.fits.fits.empty() || fit.structure.persistent() || fit.structure.alternating()) return;
-  const Observations observed = fit.observed();
-  const auto cancelled = std::ranges::count(observed.cancelled, true);
-  const double chance = distance_by_chance(static_cast<double>(observed.times.size()) -
-                                           static_cast<double>(cancelled));
-  const auto distance = [&](const Fit& law) { return distance_of_rounded(observed, *law.law); };
+  const auto exceeded = [&](const Fit& law) { return exceeded_distance(fit, law); };
   const Fit& best = fit.fits.fits.front();
-  if (!(distance(best) > chance)) return;
-  const auto nearest = std::ranges::min_element(fit.fits.fits, {}, distance);
-  const bool none = distance(*nearest) > chance;
+  const auto chance = exceeded(best);
+  if (!chance) return;
+  const Observations observed = fit.observed();
+  const auto distance = [&](const Fit& law) { return distance_of_rounded(observed, *law.law); };
+  std::vector<Fit> nearest = fit.fits.fits;
+  std::ranges::stable_sort(nearest, {}, distance);
+  const auto fits =
+      std::ranges::find_if(nearest, [&](const Fit& law) { return !exceeded(law).has_value(); });
+  const bool none = fits == nearest.end();
+  const auto has_density = [](const Fit& law) { return !std::isnan(law.aic); };
+  const Fit& told = none ? *std::ranges::find_if(nearest, has_density) : best;
   agreement.doubts.push_back(
-      (none ? "no law fits: the nearest, " + nearest->family + ", is "
-            : best.family + " does not fit, although AIC prefers it: it is ") +
-      short_number(distance(none ? *nearest : best), 2) +
-      " off in the distribution function, and chance leaves at most " + short_number(chance, 2) +
-      " in 95 % of samples" +
+      (none ? "no law fits: the nearest, " + told.family + ", is "
+            : told.family + " does not fit, although AIC prefers it: it is ") +
+      short_number(distance(told), 2) +
+      " off in the distribution function, and chance leaves at most " +
+      short_number(none ? *exceeded(told) : *chance, 2) + " in 95 % of samples of it" +
       (none ? ""
-            : "; nearest is " + nearest->family + " with " + short_number(distance(*nearest), 2)) +
+            : "; nearest that does is " + fits->family + " with " +
+                  short_number(distance(*fits), 2)) +
       (fit.whole() ? "; the cluster as measured needs no law" : ""));
 }
 
