@@ -19,6 +19,7 @@ struct Trace {
   /// [learner][time] true: cancelled after that time, its minibatch would have taken longer.
   /// Empty: none was.
   std::vector<std::vector<bool>> cancelled = {};
+  std::vector<std::string> notes = {};  // what to know of it, of one that a scenario names
 
   std::size_t size() const;
 };

@@ -61,29 +61,6 @@ void check(const Trace& trace, const std::string& where) {
   }
 }
 
-void refuse_totals(const Trace& trace, const TraceSource& source) {
-  if (source.durations) return;
-  if (only_falls(trace)) {
-    throw TraceError(
-        "column",
-        trace.file.string() + ": \"" + source.times +
-            "\" only falls, as the time that is left does; a law is fitted to how long "
-            "minibatches take",
-        "--column NAME for a column of these; or --durations where they are "
-        "durations all the same");
-  }
-  const bool rises = only_rises(trace);
-  if (!rises && !rises_in_pairs(trace)) return;
-  throw TraceError("column",
-                   trace.file.string() + ": \"" + source.times +
-                       (rises ? "\" only rises, as timestamps and running totals do"
-                              : "\" rises at every second time, as totals do that begin again "
-                                "after two rows") +
-                       "; a law is fitted to how long minibatches take",
-                   "--differences, for the times from one row to the next; or --durations where "
-                   "they are durations all the same");
-}
-
 constexpr double least_variation = 1e-9;
 
 /// Whether a learner's speed is another one by a tenth or more.
@@ -142,6 +119,29 @@ void separate_outliers(TraceFit& fit) {
 }
 
 }  // namespace
+
+void refuse_totals(const Trace& trace, const TraceSource& source) {
+  if (source.durations) return;
+  if (only_falls(trace)) {
+    throw TraceError(
+        "column",
+        trace.file.string() + ": \"" + source.times +
+            "\" only falls, as the time that is left does; a law is fitted to how long "
+            "minibatches take",
+        "--column NAME for a column of these; or --durations where they are "
+        "durations all the same");
+  }
+  const bool rises = only_rises(trace);
+  if (!rises && !rises_in_pairs(trace)) return;
+  throw TraceError("column",
+                   trace.file.string() + ": \"" + source.times +
+                       (rises ? "\" only rises, as timestamps and running totals do"
+                              : "\" rises at every second time, as totals do that begin again "
+                                "after two rows") +
+                       "; a law is fitted to how long minibatches take",
+                   "--differences, for the times from one row to the next; or --durations where "
+                   "they are durations all the same");
+}
 
 TraceFit fit_trace(ReadTrace read, std::uint32_t slowest_of) {
   check(read.trace, read.trace.file.string() + ": " +

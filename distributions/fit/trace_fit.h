@@ -37,6 +37,9 @@ struct TraceFit {
   double variation() const { return evened ? structure.variation_within : structure.variation; }
 };
 
+/// Throws TraceError for times that only rise or fall, unless it is said that they are durations.
+void refuse_totals(const Trace& trace, const TraceSource& source);
+
 /// Where times are cancelled or the slowest of several, the verdict is that they are assumed to be
 /// independent and the learners alike.  Throws TraceError for a trace that nothing can be said of,
 /// and for one that only rises, as a running total does.

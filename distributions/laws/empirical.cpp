@@ -10,6 +10,7 @@
 
 #include "distributions/ageing.h"
 #include "distributions/catalog.h"
+#include "distributions/fit/scenario_trace.h"
 #include "distributions/integrand_budget.h"
 #include "distributions/law.h"
 #include "distributions/measured.h"
@@ -50,13 +51,13 @@ using SharedTimes = std::shared_ptr<const Times>;
 
 /// Reads the trace, but once where the points of a sweep share it.
 SharedTimes shared_times(const std::filesystem::path& file, const std::string& column,
-                         const std::string& learner_column) {
+                         const std::string& learner_column, bool pooled) {
   static std::mutex mutex;
-  static std::map<std::array<std::string, 3>, std::weak_ptr<const Times>> known;
+  static std::map<std::array<std::string, 4>, std::weak_ptr<const Times>> known;
   const std::lock_guard lock(mutex);
-  auto& slot = known[{file.string(), column, learner_column}];
+  auto& slot = known[{file.string(), column, learner_column, pooled ? "pooled" : ""}];
   if (const auto times = slot.lock()) return times;
-  const auto times = std::make_shared<Times>(trace_of(read_table(file), column, learner_column));
+  const auto times = std::make_shared<Times>(scenario_trace(file, column, learner_column, pooled));
   slot = times;
   return times;
 }
@@ -167,7 +168,7 @@ class Empirical final : public Law, public Measured {
   void read(Fields& fields, const std::filesystem::path& file, const std::string& column,
             const std::string& learner_column) {
     try {
-      times_ = shared_times(file, column, learner_column);
+      times_ = shared_times(file, column, learner_column, mode_ == Mode::bootstrap);
     } catch (const TraceError& error) {
       return fields.complain(error.key, error.what(), error.allowed);
     }

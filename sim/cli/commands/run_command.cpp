@@ -224,6 +224,7 @@ struct Outcome {
 void report_troubles(const Job& job, const RunFailures& failures) {
   std::ranges::for_each(job.folder->notes(), tell_note);
   std::ranges::for_each(job.scenario.shelf->notes(), tell_note);
+  std::ranges::for_each(job.scenario.trace_notes(), tell_note);
   for (const auto& [run, reason] : failures)
     std::cerr << "gradrace: failed: " << job.scenario.point_of(run).label.text() << ", replica "
               << job.scenario.replica_of(run) << ": " << printable(reason) << '\n';

@@ -88,6 +88,7 @@ std::vector<Problem> problems_of(const std::filesystem::path& file,
   const DataFaults faults = look_into_data(scenario);
   if (!faults.wrong.empty()) return problems_of(faults, file);
   std::ranges::for_each(scenario.shelf->notes(), tell_note);
+  std::ranges::for_each(scenario.trace_notes(), tell_note);
   if (auto of_quick_form = problems_of_quick_form(file, changes); !of_quick_form.empty())
     return of_quick_form;
   std::string but;

@@ -20,6 +20,15 @@
 
 namespace gradrace {
 
+std::vector<std::string> Scenario::trace_notes() const {
+  std::set<std::string> notes;
+  for (const Point& point : points) {
+    for (const auto& trace : point.cluster.traces())
+      notes.insert(trace->notes.begin(), trace->notes.end());
+  }
+  return {notes.begin(), notes.end()};
+}
+
 namespace {
 
 constexpr std::array<std::string_view, 3> devices{"auto", "cpu", "cuda"};

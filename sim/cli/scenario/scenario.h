@@ -26,6 +26,9 @@ struct Scenario {
   std::vector<std::string> data_before = {};  // hashes of the data of a manifest's results
   std::string device_reason = {};             // "auto, since ...", once settle_device() has chosen
 
+  /// What to know of the traces that its points measure by.
+  std::vector<std::string> trace_notes() const;
+
   const Point& first() const { return points.front(); }
 
   /// Runs are numbered point by point: point x replicas + replica.

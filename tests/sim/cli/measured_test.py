@@ -124,6 +124,45 @@ class Measured(ProgramTest):
         self.assertNotEqual(times[2], times[3])
         self.assertEqual(times[4], times[5])
 
+    def test_a_trace_is_asked_what_fit_asks_of_it(self):
+        numbers = random.Random(1)
+
+        def validated(header, table, status=0, **keys):
+            (self.folder / "t.csv").write_text("\n".join([header, *(",".join(map(str, row)) for row in table)]) + "\n")
+            law = {"distribution": "empirical", "path": "t.csv", "column": header.split(",")[-1], **keys}
+            told = self.call("validate", self.write(changed(SCENARIO, cluster={"learners": 3, "runtime": law})), status=status)
+            return "".join(told)
+
+        def times(count, mean=0.5):
+            return [round(mean * numbers.uniform(0.9, 1.1), 4) for _ in range(count)]
+
+        parts = [(op, time) for n in range(50) for op, mean in (("forward", 0.03), ("step", 1)) for time in times(1, mean)]
+        told = validated("op,time", parts, 2)
+        self.assertIn("cluster.runtime.column: rows are of 2 kinds by column op", told)
+        self.assertIn("makes of it, whose sample.csv a scenario reads; its options: --where 'op=PATTERN'", told)
+        totals = [(round(sum(times(n)), 4),) for n in range(1, 100)]
+        self.assertIn('"time" only rises', validated("time", totals, 2))
+        self.assertIn("is a rate by its name", validated("samples_per_sec", [(500 + x,) for x in times(50)], 2))
+        self.assertIn("say --skip 1", validated("time", [(30,), *((x,) for x in times(50))]))
+        of_two = [(who, times(1)[0]) for _ in range(50) for who in "ab"]
+        self.assertIn("column worker says whose a time is", validated("worker,time", of_two, mode="replay"))
+        jumbled = [(n, x) for n, x in enumerate(times(50))]
+        numbers.shuffle(jumbled)
+        self.assertIn("not the order of their steps", validated("step,time", jumbled, mode="replay"))
+        for header, table, keys in (
+            ("worker,time", of_two, {"mode": "replay", "learner_column": "worker"}),
+            ("worker,time", of_two, {}),
+            ("time", [(x,) for x in times(50)], {"mode": "replay"}),
+        ):
+            self.assertNotIn("note:", validated(header, table, **keys))
+
+    def test_what_fit_was_told_of_a_trace_is_asked_no_more(self):
+        (self.folder / "t.csv").write_text("\n".join(["time", *(f"{0.5 + n / 100}" for n in range(60))]) + "\n")
+        self.call("fit", "t.csv", "--durations", "--out", "fitted")
+        law = {"distribution": "empirical", "path": "fitted/sample.csv", "column": "time", "mode": "replay"}
+        told = self.call("validate", self.write(changed(SCENARIO, cluster={"learners": 3, "runtime": law})))
+        self.assertNotIn("note:", "".join(told))
+
     def test_a_trace_is_found_under_the_data_folder(self):
         (self.folder / "data/traces").mkdir(parents=True)
         (self.folder / "t.csv").rename(self.folder / "data/traces/u.csv")
