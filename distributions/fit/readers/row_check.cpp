@@ -31,7 +31,8 @@ constexpr std::string_view other_words[] = {
     "fold",    "year",    "month",     "day",    "hour",  "minute",  "microbatch", "micro",
     "schritt", "power",   "status"};
 
-constexpr std::string_view setting_words[] = {"size", "length", "len", "world", "count", "num"};
+constexpr std::string_view setting_words[] = {"size",  "length", "len",  "world",   "count", "num",
+                                              "trial", "repeat", "fold", "version", "seed"};
 
 using Names = std::vector<std::string>;
 

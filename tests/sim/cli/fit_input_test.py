@@ -391,7 +391,7 @@ class Doubtful(Input):
 
     def test_a_column_of_few_numbers_that_splits_the_times_is_asked_for(self):
         times = gamma_times(160)
-        for name, values in (("batch_size", (32, 128)), ("is_eval", (0, 1)), ("layer", (0, 1, 2))):
+        for name, values in (("batch_size", (32, 128)), ("is_eval", (0, 1)), ("layer", (0, 1, 2)), ("trial", (0, 1, 2))):
             table = [(values[n // 2 % len(values)], n % 2, 10 ** (n // 2 % len(values)) * (5 + x)) for n, x in enumerate(times)]
             for rows in (table, sorted(table, key=lambda row: row[0])):
                 self.trace(lines(f"{name},rank,time", rows))
