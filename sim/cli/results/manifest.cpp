@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <tuple>
+#include <utility>
 
 #include "models/cpu/kernels/kernels.h"
 #include "sim/cli/output/disk.h"
@@ -76,53 +77,70 @@ bool is_written(const CsvPage& page, const std::map<std::string, std::string>& f
   return std::ranges::any_of(files, [&](const auto& file) { return file.first.starts_with(stem); });
 }
 
-/// What `gradrace list columns` says of the files, by their names.
-Json columns_of(const Scenario& scenario, const std::map<std::string, std::string>& files) {
-  const std::string& time_unit = scenario.first().time_unit;
-  Json columns = Json::object();
-  for (const CsvPage& page : pages_of(scenario)) {
-    if (!is_written(page, files)) continue;
-    Json& lines = columns[std::string(page.name)] = Json::array();
-    for (const Column& column : page.columns) {
-      const bool is_time = column.unit == "time" && !time_unit.empty();
-      lines.push_back({{"name", column.name},
-                       {"type", name_of(column.type)},
-                       {"unit", is_time ? std::string_view(time_unit) : column.unit},
-                       {"role", name_of(column.role)},
-                       {"definition", column.meaning.text},
-                       {"formula", column.meaning.formula}});
-    }
+/// Adds a list to a text, a line for each of what there may be many of.
+class Lines {
+ public:
+  Lines(std::string& text, std::string_view begin) : text_(text) { text_ += begin; }
+  ~Lines() { text_ += "\n  ]"; }
+  Lines(const Lines&) = delete;
+  Lines& operator=(const Lines&) = delete;
+
+  void add(const Json& line) {
+    text_ += std::exchange(separator_, ",\n    ");
+    text_ += line.dump();
   }
-  return columns;
-}
 
-Json targets_json(const Scenario& scenario) {
-  Json targets = Json::array();
-  for (const Target& target : targets_of(scenario.first()))
-    targets.push_back({{"of", target.of},
-                       {"level", target.level},
-                       {"column", target.column},
-                       {"resolution", target.resolution}});
-  return targets;
-}
+ private:
+  std::string& text_;
+  const char* separator_ = "\n    ";
+};
 
-/// A line a point, of which there may be many.
-std::string points_text(const Scenario& scenario) {
-  std::string text(points_begin);
+void add_points(std::string& text, const Scenario& scenario) {
+  Lines lines(text, points_begin);
   for (std::size_t number = 0; number < scenario.points.size(); ++number) {
     const Point& point = scenario.points[number];
     Json parts = Json::array(), settings = Json::array();
     for (const auto& [key, part] : point.label.parts) parts.push_back(Json::array({key, part}));
     for (const auto& [path, value] : point.settings)
       settings.push_back({{"path", path}, {"value", value}});
-    const Json line{{"number", number},
-                    {"protocol", point.protocol_name},
-                    {"label", point.label.text()},
-                    {"parts", std::move(parts)},
-                    {"settings", std::move(settings)}};
-    text += (number > 0 ? ",\n    " : "\n    ") + line.dump();
+    lines.add({{"number", number},
+               {"protocol", point.protocol_name},
+               {"label", point.label.text()},
+               {"parts", std::move(parts)},
+               {"settings", std::move(settings)}});
   }
-  return text + "\n  ]";
+}
+
+void add_targets(std::string& text, const Scenario& scenario) {
+  Lines lines(text, ",\n  \"targets\": [");
+  for (const Target& target : targets_of(scenario.first()))
+    lines.add({{"of", target.of},
+               {"level", target.level},
+               {"column", target.column},
+               {"resolution", target.resolution}});
+}
+
+/// What `gradrace list columns` says of the files, by their names.
+void add_columns(std::string& text, const Scenario& scenario,
+                 const std::map<std::string, std::string>& files) {
+  const std::string& time_unit = scenario.first().time_unit;
+  text += ",\n  \"columns\": {";
+  std::string begin = "\n  \"";
+  for (const CsvPage& page : pages_of(scenario)) {
+    if (!is_written(page, files)) continue;
+    Lines lines(text, begin + std::string(page.name) + "\": [");
+    begin = ",\n  \"";
+    for (const Column& column : page.columns) {
+      const bool is_time = column.unit == "time" && !time_unit.empty();
+      lines.add({{"name", column.name},
+                 {"type", name_of(column.type)},
+                 {"unit", is_time ? std::string_view(time_unit) : column.unit},
+                 {"role", name_of(column.role)},
+                 {"definition", column.meaning.text},
+                 {"formula", column.meaning.formula}});
+    }
+  }
+  text += "}";
 }
 
 }  // namespace
@@ -184,16 +202,18 @@ std::string manifest_text(const Scenario& scenario, const RunFacts& facts) {
                 {"runs_finished", facts.finished},
                 {"elapsed", facts.elapsed},
                 {"notes", facts.notes},
-                {"files", facts.files},
-                {"columns", columns_of(scenario, facts.files)},
-                {"targets", targets_json(scenario)}};
+                {"files", facts.files}};
   if (facts.jobs > 0) manifest["jobs"] = facts.jobs;
   if (!facts.device_reason.empty()) manifest["device_reason"] = facts.device_reason;
   if (!facts.arithmetic.empty()) manifest["arithmetic"] = facts.arithmetic;
   if (!facts.device.name.empty()) manifest.update(device_facts(facts));
   std::string text = manifest.dump(2);
   text.resize(text.size() - 2);  // its end, "\n}"
-  return text + points_text(scenario) + "\n}\n";
+  add_points(text, scenario);
+  add_targets(text, scenario);
+  add_columns(text, scenario, facts.files);
+  text += "\n}\n";
+  return text;
 }
 
 bool note_if_mixed(const std::filesystem::path& folder) {
