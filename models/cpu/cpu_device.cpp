@@ -191,12 +191,10 @@ class CpuDevice final : public Device {
   /// Of a use that was not computed before, and of others that are ready, side by side.
   void compute_ahead(ReplayedRun<Real>& run, const Program& program, std::size_t step,
                      std::uint32_t use) {
-    const std::size_t work =
-        packing_.numbers() * run.tape.recipes[program.uses[use].recipe].minibatch;
-    if (helpers() == 0 || ahead_.has(use) || work < least_shared) return;
-    const std::size_t most =
-        std::min(2 + 2 * helpers(), most_ahead / (packing_.numbers() * sizeof(Real)));
-    if (most < 2) return;
+    const std::uint32_t minibatch = run.tape.recipes[program.uses[use].recipe].minibatch;
+    const std::size_t numbers = packing_.numbers();
+    const std::size_t most = gradients_ahead(numbers * sizeof(Real), numbers, minibatch, helpers());
+    if (most == 0 || ahead_.has(use)) return;
     ahead_ = ready_uses(program, step, use, static_cast<std::uint32_t>(most));
     const std::size_t count = ahead_.last - ahead_.first;
     if (count < 2) return void(ahead_ = {});
@@ -388,11 +386,7 @@ class CpuDevice final : public Device {
     });
   }
 
-  /// Parameters times rows of a minibatch; below, threads wait longer than they work.
-  static constexpr std::size_t least_shared = 1 << 20;
   static constexpr double least_seconds = 1e-3;  // of evaluations
-  /// Bytes of gradients that wait for their updates.
-  static constexpr std::size_t most_ahead = 256 << 20;
 
   std::unique_ptr<Model<Real>> model_;
   CrewedModel<Real> crewed_;
@@ -416,6 +410,15 @@ class CpuDevice final : public Device {
 };
 
 }  // namespace
+
+std::size_t gradients_ahead(std::size_t bytes, std::size_t numbers, std::uint32_t minibatch,
+                            std::size_t helpers) {
+  constexpr std::size_t least_shared = 1 << 20;  // below, threads wait longer than they work
+  constexpr std::size_t most_ahead = 256 << 20;  // bytes of gradients that wait for their updates
+  if (helpers == 0 || numbers * minibatch < least_shared) return 0;
+  const std::size_t most = std::min(2 + 2 * helpers, most_ahead / bytes);
+  return most < 2 ? 0 : most;
+}
 
 template <class Real>
 std::unique_ptr<Device> make_cpu_device(std::unique_ptr<Model<Real>> model, Order order) {

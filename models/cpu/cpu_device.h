@@ -32,4 +32,8 @@ struct CrewedModel {
 template <class Real>
 std::unique_ptr<Device> make_cpu_device(const CrewedModel<Real>& crewed);
 
+/// How many gradients it computes side by side, at most, of so many bytes and numbers; 0: none.
+std::size_t gradients_ahead(std::size_t bytes, std::size_t numbers, std::uint32_t minibatch,
+                            std::size_t helpers);
+
 }  // namespace gradrace

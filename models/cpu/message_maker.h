@@ -34,10 +34,7 @@ template <class Real>
 class MessageMaker {
  public:
   MessageMaker(Packing packing, Statistics statistics)
-      : packing_(std::move(packing)),
-        statistics_(statistics),
-        in_order_(packing_.parameters()),
-        before_(packing_.parameters()) {}
+      : packing_(std::move(packing)), statistics_(statistics) {}
 
   /// row [numbers of the packing]: what is to be sent, which is clipped by that factor and becomes
   /// the message.  `words` are the compressor's.  What a message says is so far from what was to be
@@ -114,6 +111,8 @@ class MessageMaker {
 
   /// In the definition's order.
   Squares pass(const Message& message, Stream words, std::span<Real> row) {
+    in_order_.resize(packing_.parameters());
+    before_.resize(packing_.parameters());
     packing_.unpack(row.data(), in_order_.data());
     const std::span<Real> sent = learnt(std::span<Real>(in_order_), statistics_);
     std::ranges::copy(sent, before_.begin());
@@ -126,7 +125,7 @@ class MessageMaker {
 
   Packing packing_;
   Statistics statistics_;
-  Aligned<Real> in_order_, before_;  // [parameters]
+  Aligned<Real> in_order_, before_;  // [parameters], once a message was made
 };
 
 }  // namespace gradrace
