@@ -27,6 +27,12 @@ constexpr double most_made = 1 << 24;  // numbers of a data set, which take less
 
 std::string megabytes(double bytes) { return short_number(bytes / 1e6, 3) + " MB"; }
 
+/// Of a process that computes little: the program itself, as far as it is read.
+std::string memory_text(double bytes) {
+  constexpr double least = 30e6;
+  return megabytes(std::max(bytes, least)) + (bytes < least ? " or less" : "");
+}
+
 std::string about_text(double seconds) {
   constexpr double year = 365.25 * 24 * 3600;
   if (std::isnan(seconds)) return "not known, as nothing tells beforehand when its runs end";
@@ -83,8 +89,8 @@ int dry_run(const RunOptions& options) {
               << "\n  folder: " << printable((folder / "").string())
               << "\n  time: " << about_text(wall) << " with " << count_text(threads, "thread")
               << " of this machine, the longest run " << about_text(cost.longest)
-              << "\n  memory: about " << megabytes(cost.memory) << "\n  disk: about "
-              << megabytes(cost.disk) << '\n'
+              << "\n  memory: about " << memory_text(cost.memory) << "\n  disk: about "
+              << megabytes(cost.disk.store + (options.shard ? 0 : cost.disk.files)) << '\n'
               << (why.empty() ? "" : "  device: " + device_of(scenario) + "; " + why + "\n");
     begin = Clock::now();
   }

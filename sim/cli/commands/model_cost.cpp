@@ -1,6 +1,7 @@
 #include "sim/cli/commands/model_cost.h"
 
 #include <algorithm>
+#include <cmath>
 #include <variant>
 #include <vector>
 
@@ -78,12 +79,24 @@ class ModelTimer {
       if (is_all || step * cost.evaluation > patience_) {
         if (!is_all) cost.evaluation *= all / looked_at;
         cost.evaluation *= rows_to_look_at() / std::max(1.0, all);
+        cost.found = long_words(found);
         return;
       }
     }
   }
 
  private:
+  /// Numbers of all digits, and an error of the rows looked at, for what the model has.
+  Evaluation long_words(const Evaluation& found) const {
+    constexpr double all_digits = 1e5 / 3;
+    const Blueprint blueprint = model_->blueprint();
+    const auto* const network = std::get_if<NetworkBlueprint>(&blueprint);
+    const auto rows = network ? static_cast<double>(network->test_rows.size()) : all_digits;
+    const auto of = [](double known, double value) { return std::isnan(known) ? known : value; };
+    return {of(found.loss, all_digits), of(found.test_loss, all_digits),
+            of(found.test_error, 1 - 1 / rows), all_digits, all_digits};
+  }
+
   static constexpr std::uint64_t most_rows = std::uint64_t{1} << 32;
 
   /// Of both splits; 0 where it is not known.
@@ -122,8 +135,9 @@ ModelCost timed_model(std::unique_ptr<Model<Real>> model, const Point& point, do
   const MemoryGrowth of_all_runs;
   model->prepare();
   cost.shared = of_all_runs.bytes();
+  ModelTimer<Real> timer(std::move(model), point,
+                         patience);  // whose two values are not the model's
   const MemoryGrowth growth;
-  ModelTimer<Real> timer(std::move(model), point, patience);
   timer.time_gradient(cost);
   timer.time_evaluation(cost);
   cost.scratch = growth.bytes();
@@ -139,7 +153,7 @@ ModelCost timed_quadratic(QuadraticConfig config, const Point& point, double pat
   ModelCost cost = timed_model(make_quadratic<Real>(config), point, patience);
   cost.gradient_of_rows *= times;
   cost.evaluation *= times;
-  cost.scratch = 0;
+  cost.scratch *= times;
   return cost;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/cli/scenario/memory.h"
+#include "sim/evaluation.h"
 
 namespace gradrace {
 
@@ -15,6 +16,7 @@ struct ModelCost {
   double shared = 0;            // bytes, of what all runs have together
   double scratch = 0;           // bytes, of what was tried
   double bytes_of_row = 0;      // of another row of a minibatch
+  Evaluation found = {};        // as long in words as others, and no level is as low
 
   /// Seconds.
   double gradient(double minibatch) const { return gradient_of_rows + of_row * (minibatch - rows); }

@@ -11,10 +11,13 @@
 #include <numeric>
 #include <set>
 #include <string>
+#include <thread>
 
+#include "models/cpu/cpu_device.h"
 #include "models/make_device.h"
 #include "sim/cli/commands/model_cost.h"
 #include "sim/cli/commands/process_usage.h"
+#include "sim/cli/commands/run_sizes.h"
 #include "sim/cli/results/manifest.h"
 #include "sim/cli/results/run_recorders.h"
 #include "sim/cli/scenario/counted_replay.h"
@@ -35,11 +38,6 @@ constexpr double published_bytes = 150e6;   // a second, of text
 constexpr double published_runs = 60e3;     // a second
 constexpr double published_targets = 40e3;  // a second
 constexpr double moved_bytes = 8e9;         // a second, of values that are added up
-constexpr double target_cells = 20;         // bytes of a run's row
-constexpr double bytes_of_row = 150;        // of runs.csv
-constexpr double bytes_in_store = 420;      // of a run, besides its rows
-constexpr double bytes_of_head = 200;       // of a file
-constexpr std::size_t length_of_hash = 16;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -49,9 +47,9 @@ double seconds_since(Clock::time_point begin) {
 struct RunCost {
   double seconds = 0;  // NaN: nothing tells how far it is
   double memory = 0;
-  double text = 0, text_of_first = 0;  // of every run, and of a point's first one besides
-  double beside = 1;                   // runs that take no longer together
-  std::set<std::string> files;         // that have rows of it
+  DiskSize growing, of_first;  // with its work: of every run, and of a point's first one besides
+  DiskSize fixed;              // of any run of the point
+  double beside = 1;           // runs that take no longer together
 };
 
 /// How a run got on.
@@ -96,30 +94,33 @@ struct FirstPart {
   CountedReplay::Counts counts;
   double states = 0;  // that the whole run holds
   double memory = 0;
-  double text = 0, text_of_first = 0;  // as of RunCost
-  std::set<std::string> files;
+  DiskSize growing, of_first, fixed;  // as of RunCost
 };
 
-using Files = std::set<std::string_view>;
-
-/// Those that have rows of a point's first run alone.
-Files files_of_first_run(const RunRows& of_first, const Point& point, SpoolFile& spool) {
+/// Of a run that has come so far.
+void add_sizes(FirstPart& part, const RunSizes& sizes, const Point& point, SpoolFile& spool,
+               RunRecorders& recorders, const RunRecord& record) {
+  std::set<std::string_view> growing;
+  for (const auto& [file, rows] : recorders.rows())
+    if (rows.size() > 0) growing.insert(file);
+  RunResult result = recorders.finish(record);
+  std::ranges::fill(result.target_times, result.totals.time);  // each is reached
+  std::ranges::fill(result.target_intervals, result.totals.time);
+  part.fixed = sizes.of_result(point, result);
   const RunRecorders later(1, point, spool);
-  Files files;
-  for (const auto& [file, rows] : of_first)
-    if (!later.rows().contains(file)) files.insert(file);
-  return files;
+  const double done = part.pace.progress() > 0 ? part.pace.progress() : 1;
+  for (const auto& [file, size] : sizes.of_rows(point, recorders.rows())) {
+    if (!later.rows().contains(file) && file != "staleness.csv" && file != "learners.csv")
+      part.of_first += size * (1 / done);
+    else if (growing.contains(file))
+      part.growing += size * (1 / done);
+    else
+      part.fixed += size;
+  }
 }
 
-double size_of(const RunRows& rows, const Files& files, bool are_those) {
-  double sum = 0;
-  for (const auto& [file, spool] : rows)
-    if (files.contains(file) == are_those) sum += static_cast<double>(spool.size());
-  return sum;
-}
-
-FirstPart first_part_of(const Point& point, std::size_t numbers, std::uint32_t replica,
-                        double patience) {
+FirstPart first_part_of(const Point& point, const RunSizes& sizes, const Evaluation& found,
+                        std::size_t numbers, std::uint32_t replica, double patience) {
   FirstPart part;
   const MemoryGrowth growth;
   SpoolFile spool(std::filesystem::temp_directory_path() /
@@ -129,8 +130,7 @@ FirstPart first_part_of(const Point& point, std::size_t numbers, std::uint32_t r
   const auto computed = [&] { return thread_seconds() - before_run; };
   const Race race = point.race();
   RunRecorders recorders(replica, point, spool);
-  const Files of_first = files_of_first_run(recorders.rows(), point, spool);
-  CountedReplay replay;
+  CountedReplay replay(found);
   Run run(race, replica, point.with_model(), recorders.observer(), &recorders.curve(),
           point.with_model() ? segment_limit(race, numbers) : TimingPlane::default_limit);
   const double to_get_on = is_limited(race.stop) ? std::max(patience, seconds_to_get_on) : patience;
@@ -147,47 +147,49 @@ FirstPart first_part_of(const Point& point, std::size_t numbers, std::uint32_t r
   const double done = part.pace.progress();
   if (done > 0 && done < 1 && part.states > states_at_half)
     part.states = std::max(part.states, std::min(race.learners + 2.0, part.states / done));
-  const double share = done > 0 ? done : 1;
-  const double before = size_of(recorders.rows(), of_first, false);
-  part.text_of_first = size_of(recorders.rows(), of_first, true) / share;
-  recorders.finish(run.record());
-  part.text = before / share + size_of(recorders.rows(), of_first, false) - before;
-  for (const auto& [file, rows] : recorders.rows()) part.files.emplace(file);
   part.pace.note(computed(), done);
+  add_sizes(part, sizes, point, spool, recorders, run.record());
   part.memory = growth.bytes();
   return part;
 }
 
-RunCost cost_on_cpu(const Point& point, const RunPlan::Group& group, const ModelCost& model,
-                    std::size_t missing, double patience) {
+RunCost cost_on_cpu(const Point& point, const RunSizes& sizes, const RunPlan::Group& group,
+                    const ModelCost& model, std::size_t missing, std::size_t helpers,
+                    double patience) {
   const auto begin = Clock::now();
   const std::size_t numbers = group.memory.value.numbers;
   RunCost cost;
-  FirstPart part = first_part_of(point, numbers, 0, patience);
+  FirstPart part = first_part_of(point, sizes, model.found, numbers, 0, patience);
   const FirstPart first = part;
   double seconds = part.pace.of_all();
   std::uint32_t runs = 1;
   for (; part.pace.progress() >= 1 && runs < missing && seconds_since(begin) < patience; ++runs) {
-    part = first_part_of(point, numbers, runs, patience);
+    part = first_part_of(point, sizes, model.found, numbers, runs, patience);
     seconds += part.pace.of_all();
   }
   cost.seconds = seconds / runs;
-  cost.text = first.text;
-  cost.text_of_first = first.text_of_first;
-  cost.files = first.files;
+  cost.growing = first.growing;
+  cost.of_first = first.of_first;
+  cost.fixed = first.fixed;
   cost.memory = first.memory;
   if (!point.with_model()) return cost;
   const Race race = point.race();
   const double state = state_bytes(race, group.memory.value);
   const auto value = static_cast<double>(numbers * group.memory.value.bytes_of_number);
+  const double scratch = point.with_compression() ? 4 : 2;  // of the device
   const double share = first.pace.progress() > 0 ? first.pace.progress() : 1;
   const double minibatch = race.plans[0].recipe.minibatch;
   cost.seconds += (static_cast<double>(first.counts.gradients) * model.gradient(minibatch) +
                    static_cast<double>(first.counts.evaluations) * model.evaluation +
                    static_cast<double>(first.counts.terms) * 2 * state / moved_bytes) /
                   share;
-  cost.memory += first.states * (state + bytes_of_slot) + first.counts.kept * value + 2 * value +
+  if (first.counts.measured) cost.memory += 2 * sizeof(double) * static_cast<double>(numbers);
+  cost.memory += first.states * (state + bytes_of_slot) + (first.counts.kept + scratch) * value +
                  model.memory(minibatch);
+  if (const std::size_t ahead = gradients_ahead(numbers * group.memory.value.bytes_of_number,
+                                                numbers, race.plans[0].recipe.minibatch, helpers))
+    cost.memory +=
+        static_cast<double>(ahead) * value + static_cast<double>(helpers) * model.memory(minibatch);
   return cost;
 }
 
@@ -211,7 +213,7 @@ RunCost cost_on_gpu(const Point& point, const RunPlan::Group& group, std::size_t
   });
   pace.note(seconds_since(begin), runs.front().progress());
   const auto count = static_cast<double>(beside);
-  return {pace.of_all(), growth.bytes() / count, 0, 0, count, {}};
+  return {pace.of_all(), growth.bytes() / count, {}, {}, {}, count};
 }
 
 /// [part]: points in the order of their work, of which the middle one is tried.
@@ -244,11 +246,13 @@ RunsCost cost_of_runs(const Scenario& scenario, const RunPlan& plan,
       seconds_of_all / static_cast<double>(std::max<std::size_t>(1, parts.size()));
   std::map<std::size_t, ModelCost> models;  // [group]
   RunsCost cost;
-  double of_run = 0, text = 0;
-  RunFacts facts;  // as far as they make the manifest long
-  facts.files["runs.csv"] = std::string(length_of_hash, '0');
+  const RunSizes sizes(scenario);
+  double of_run = 0;
   const double runs =
       static_cast<double>(std::accumulate(missing.begin(), missing.end(), std::size_t{0}));
+  const double threads = std::max(1.0, std::min<double>(jobs, runs));
+  const double crew = std::min(jobs, std::thread::hardware_concurrency());
+  const auto helpers = static_cast<std::size_t>(std::max(0.0, crew - threads));
   for (std::size_t part = 0; part < parts.size(); ++part) {
     if (tell) tell("times of runs", part, parts.size());
     const std::size_t tried = parts[part][parts[part].size() / 2];
@@ -261,36 +265,38 @@ RunsCost cost_of_runs(const Scenario& scenario, const RunPlan& plan,
     } else {
       if (point.with_model() && !models.contains(number))
         models.emplace(number, cost_of_model(point, group.memory, patience));
-      of_tried = cost_on_cpu(point, group, models[number], missing[tried], patience);
+      of_tried =
+          cost_on_cpu(point, sizes, group, models[number], missing[tried], helpers, patience);
     }
     of_run = std::max(of_run, of_tried.memory);
-    for (const auto& file : of_tried.files) facts.files[file] = facts.files["runs.csv"];
     for (const std::size_t each : parts[part]) {
       const double ratio = plan.work[each] / plan.work[tried];
       const double times = std::isfinite(ratio) ? ratio : 1;
       const auto count = static_cast<double>(missing[each]);
       cost.longest = std::max(cost.longest, of_tried.seconds * times);
       cost.seconds += of_tried.seconds * times * std::ceil(count / of_tried.beside);
-      text += (of_tried.text * count + of_tried.text_of_first) * times;
+      cost.disk += of_tried.fixed * count;
+      cost.disk += of_tried.growing * (count * times);
+      cost.disk += of_tried.of_first * (count > 0 ? times : 0);
       if (std::isnan(of_tried.seconds)) cost.longest = cost.seconds = of_tried.seconds;
     }
   }
   const bool on_gpu = device_of(scenario) == "cuda";
-  const double threads = std::max(1.0, std::min<double>(jobs, runs));
   cost.seconds = std::max(cost.seconds / (on_gpu ? 1 : threads), cost.longest);
   const auto all = static_cast<double>(scenario.runs());
   const Point& first = scenario.first();
   const auto targets =
       static_cast<double>(first.target_loss.size() + first.target_test_error.size());
-  cost.publishing = text / published_bytes + all / published_runs + targets / published_targets;
-  cost.disk = static_cast<double>(manifest_text(scenario, facts).size()) +
-              bytes_of_head * static_cast<double>(1 + facts.files.size()) + 2 * text +
-              runs * (bytes_of_row + bytes_in_store + targets * target_cells);
+  cost.publishing =
+      cost.disk.files / published_bytes + all / published_runs + targets / published_targets;
+  const MemoryGrowth of_publishing;
+  cost.disk += RunSizes(scenario).of_rest(plan.theories);
   double shared = 0;
   for (const auto& [group, model] : models) shared += model.shared;
   for (const MemoryPart& kept : memory_of_scenario(scenario, scenario.first()))
-    if (kept.key != "model.dataset") shared += kept.bytes;
-  cost.memory = std::max(peak_before, before + shared + threads * of_run);
+    if (kept.key == "replicas") shared += kept.bytes;
+  cost.memory =
+      std::max(peak_before, before + shared + std::max(threads * of_run, of_publishing.bytes()));
   return cost;
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/cli/commands/run_plan.h"
+#include "sim/cli/commands/run_sizes.h"
 
 namespace gradrace {
 
@@ -12,7 +13,7 @@ struct RunsCost {
   double seconds = 0, longest = 0;  // of so many threads, and of the longest run; NaN: not known
   double publishing = 0;            // seconds
   double memory = 0;                // bytes of the call, at most
-  double disk = 0;                  // bytes, of the store and of the files
+  DiskSize disk;
 };
 
 /// missing: [point], how many runs of it.  By the first part of runs of a few points, from the

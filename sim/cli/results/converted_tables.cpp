@@ -70,8 +70,8 @@ struct ColumnOfRows {
 
 class ColumnWriter final : public TableWriter {
  public:
-  ColumnWriter(OutputFolder& folder, const CsvPage& page, std::size_t columns)
-      : TableWriter(folder, column_file(page), columns) {
+  ColumnWriter(Append append, const CsvPage& page, std::size_t columns)
+      : TableWriter(std::move(append), column_file(page), columns) {
     for (const Column& column : page.columns) columns_.push_back({column.type});
   }
 
@@ -108,9 +108,9 @@ void check_format(Format format) {
                              " cannot be written; ./setup.sh installs what that needs");
 }
 
-std::unique_ptr<TableWriter> column_writer(OutputFolder& folder, const CsvPage& page,
+std::unique_ptr<TableWriter> column_writer(TableWriter::Append append, const CsvPage& page,
                                            std::size_t columns) {
-  return std::make_unique<ColumnWriter>(folder, page, columns);
+  return std::make_unique<ColumnWriter>(std::move(append), page, columns);
 }
 
 void convert(OutputFolder& files, const std::vector<CsvPage>& tables, Format format) {

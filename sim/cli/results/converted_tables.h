@@ -17,7 +17,7 @@ inline constexpr const char* database = "results.sqlite";
 void check_format(Format format);
 
 /// Writes a table's columns, with their types, for convert().
-std::unique_ptr<TableWriter> column_writer(OutputFolder& folder, const CsvPage& page,
+std::unique_ptr<TableWriter> column_writer(TableWriter::Append append, const CsvPage& page,
                                            std::size_t columns);
 
 /// Puts files of a format in the place of those columns, which are whole.  A type of a column is

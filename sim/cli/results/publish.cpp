@@ -25,7 +25,7 @@ class Tables {
     open(runs, runs.columns.size() - 2);
     for (const RunTable& table : run_tables(scenario)) {
       if (table.events)
-        writers_.emplace(table.name, event_writer(folder_, table));
+        writers_.emplace(table.name, event_writer(append_, table));
       else
         open(table.page, table.types.size());
     }
@@ -50,10 +50,13 @@ class Tables {
   TableWriter& open(const CsvPage& page, std::size_t columns) {
     pages_.push_back(page);
     const auto make = format_ == Format::csv ? csv_writer : column_writer;
-    return *writers_.emplace(page.name, make(folder_, page, columns)).first->second;
+    return *writers_.emplace(page.name, make(append_, page, columns)).first->second;
   }
 
   OutputFolder& folder_;
+  const TableWriter::Append append_ = [this](const std::string& file, std::string_view text) {
+    folder_.append(file, text);
+  };
   const Format format_;
   std::map<std::string, std::unique_ptr<TableWriter>> writers_;  // [file]
   std::vector<CsvPage> pages_;
@@ -158,21 +161,18 @@ void add_catalog(Tables& tables, const Scenario& scenario) {
   tables.add(meanings.page(), meanings, of_columns);
 }
 
-}  // namespace
-
-Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const RunFailures& failures,
-                RunFacts facts, Format format) {
+/// All but the manifest.
+void write_tables(RunFolder& folder, const std::vector<Theory>& theories,
+                  const RunFailures& failures, Format format, Gathering& gathering) {
   const Scenario& scenario = folder.scenario();
-  OutputFolder& files = folder.files();
   const auto runs_file = runs_csv(scenario.swept_paths, targets_of(scenario.first()),
                                   scenario.first().with_compression());
-  Tables tables(files, scenario, format);
+  Tables tables(folder.files(), scenario, format);
   const auto curves = error_curve_rows(scenario, theories);
   if (!curves.empty()) tables.add(theory_csv.page(), theory_csv, curves);
   if (format == Format::sqlite) add_catalog(tables, scenario);
   std::vector<CountedExchanges> counted;
   for (const Point& point : scenario.points) counted.push_back(counted_exchanges(point));
-  Gathering gathering(folder);
   std::string cells;
   for (std::size_t run = 0; run < scenario.runs(); ++run) {
     const auto failure = failures.find(run);
@@ -204,6 +204,16 @@ Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const Ru
     begin("runs.csv").add(cells);
   }
   tables.end();
+}
+
+}  // namespace
+
+Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const RunFailures& failures,
+                RunFacts facts, Format format) {
+  const Scenario& scenario = folder.scenario();
+  OutputFolder& files = folder.files();
+  Gathering gathering(folder);
+  write_tables(folder, theories, failures, format, gathering);
   Summary summary = gathering.end();
   facts.runs = summary.runs.size();
   facts.finished = summary.finished;

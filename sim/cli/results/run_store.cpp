@@ -173,7 +173,7 @@ bool RunStore::is_torn() const {
 }
 
 bool RunStore::is_all(std::string_view header, const std::vector<StoredRun>& runs) const {
-  std::uint64_t end = header_copies * (frame + header.size());
+  std::uint64_t end = size_of_header(header);
   for (const StoredRun& run : runs) {
     if (run.content != end + sizeof(Head)) return false;
     end += frame + run.length;
@@ -266,10 +266,19 @@ void RunStore::add_header(std::string_view text) {
   header_ = text;
 }
 
+std::uint64_t RunStore::size_of_header(std::string_view text) {
+  return header_copies * (frame + text.size());
+}
+
+std::uint64_t RunStore::size_of_run(std::string_view result, const RunRows& rows) {
+  std::uint64_t size = frame + sizeof(PartHead) + result.size();
+  for (const auto& [file, cells] : rows) size += sizeof(PartHead) + cells.size();
+  return size;
+}
+
 StoredRun RunStore::add(const RunKey& key, std::uint64_t data, std::string_view result,
                         const RunRows& rows) {
-  std::uint64_t length = sizeof(PartHead) + result.size();
-  for (const auto& [file, cells] : rows) length += sizeof(PartHead) + cells.size();
+  const std::uint64_t length = size_of_run(result, rows) - frame;
   return write({.key = key, .data = data, .length = length}, [&](const Put& put) {
     put(part_head("", result.size()));
     put(result);

@@ -78,6 +78,10 @@ class RunStore {
   /// Keeps the file as it is under another name, once, and notes that.
   void keep_copy();
 
+  /// What a header and a run take in it.
+  static std::uint64_t size_of_header(std::string_view text);
+  static std::uint64_t size_of_run(std::string_view result, const RunRows& rows);
+
   /// On disk with a run that is added half a second later or more, or by sync().  result:
   /// bytes_of() it.  Safe from several threads.
   StoredRun add(const RunKey& key, std::uint64_t data, std::string_view result,

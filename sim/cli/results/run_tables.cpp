@@ -8,8 +8,8 @@ namespace {
 
 class CsvWriter final : public TableWriter {
  public:
-  CsvWriter(OutputFolder& folder, const CsvPage& page, std::size_t columns)
-      : TableWriter(folder, std::string(page.name), columns) {
+  CsvWriter(Append append, const CsvPage& page, std::size_t columns)
+      : TableWriter(std::move(append), std::string(page.name), columns) {
     text_ = page.header();
   }
 
@@ -27,8 +27,8 @@ class CsvWriter final : public TableWriter {
 
 class EventWriter final : public TableWriter {
  public:
-  EventWriter(OutputFolder& folder, const RunTable& table)
-      : TableWriter(folder, table.name, table.types.size()), of_(*table.events) {
+  EventWriter(Append append, const RunTable& table)
+      : TableWriter(std::move(append), table.name, table.types.size()), of_(*table.events) {
     text_ = of_.begin;
   }
 
@@ -81,13 +81,13 @@ std::vector<RunTable> run_tables(const Scenario& scenario) {
   return tables;
 }
 
-std::unique_ptr<TableWriter> csv_writer(OutputFolder& folder, const CsvPage& page,
+std::unique_ptr<TableWriter> csv_writer(TableWriter::Append append, const CsvPage& page,
                                         std::size_t columns) {
-  return std::make_unique<CsvWriter>(folder, page, columns);
+  return std::make_unique<CsvWriter>(std::move(append), page, columns);
 }
 
-std::unique_ptr<TableWriter> event_writer(OutputFolder& folder, const RunTable& table) {
-  return std::make_unique<EventWriter>(folder, table);
+std::unique_ptr<TableWriter> event_writer(TableWriter::Append append, const RunTable& table) {
+  return std::make_unique<EventWriter>(std::move(append), table);
 }
 
 }  // namespace gradrace

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -9,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "sim/cli/output/output_folder.h"
 #include "sim/cli/results/csv_file.h"
 #include "sim/cli/scenario/scenario.h"
 
@@ -38,8 +38,11 @@ std::vector<RunTable> run_tables(const Scenario& scenario);
 /// Writes a table into a file, run after run.
 class TableWriter {
  public:
-  TableWriter(OutputFolder& folder, std::string file, std::size_t columns)
-      : folder_(folder), file_(std::move(file)), reader_(columns) {}
+  /// Takes the text of the file, piece by piece.
+  using Append = std::function<void(const std::string& file, std::string_view text)>;
+
+  TableWriter(Append append, std::string file, std::size_t columns)
+      : append_(std::move(append)), file_(std::move(file)), reader_(columns) {}
   virtual ~TableWriter() = default;
 
   /// What follows is of that run.
@@ -67,18 +70,18 @@ class TableWriter {
   static constexpr std::size_t piece_size = 1 << 16;
 
   void write() {
-    folder_.append(file_, text_);
+    append_(file_, text_);
     text_.clear();
   }
 
-  OutputFolder& folder_;
+  const Append append_;
   const std::string file_;
   RowReader reader_;
 };
 
 /// As CSV, with point and replica before each row of a run.
-std::unique_ptr<TableWriter> csv_writer(OutputFolder& folder, const CsvPage& page,
+std::unique_ptr<TableWriter> csv_writer(TableWriter::Append append, const CsvPage& page,
                                         std::size_t columns);
-std::unique_ptr<TableWriter> event_writer(OutputFolder& folder, const RunTable& table);
+std::unique_ptr<TableWriter> event_writer(TableWriter::Append append, const RunTable& table);
 
 }  // namespace gradrace

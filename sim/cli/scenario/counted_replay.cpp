@@ -1,30 +1,49 @@
 #include "sim/cli/scenario/counted_replay.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "models/replay/replay_results.h"
 
 namespace gradrace {
 
+constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
+
 void CountedReplay::start(std::span<const Tape> tapes) {
   runs_.clear();
-  for (const Tape& tape : tapes) runs_.emplace_back(Order::late, RateFactors(tape).wanted());
+  for (const Tape& tape : tapes)
+    runs_.push_back({tape, Lowering(Order::late, RateFactors(tape).wanted())});
 }
 
 void CountedReplay::replay(std::span<const Segment* const> wave, std::span<Results> results) {
   for (std::size_t run = 0; run < wave.size(); ++run) {
     if (!wave[run]) continue;
-    const Program& program = runs_[run].lower(*wave[run]);
-    count(program);
-    counts_.states = std::max(counts_.states, runs_[run].slots());
-    counts_.kept = std::max(counts_.kept, runs_[run].places());
+    CountedRun& counted = runs_[run];
+    const Program& program = counted.lowering.lower(*wave[run]);
+    count(counted, program);
+    counts_.states = std::max(counts_.states, counted.lowering.slots());
     results[run] = {};
-    results[run].evaluations.resize(program.evaluated.size(), {1, 1, 1, 0});
+    results[run].evaluations.resize(program.evaluated.size(), found_);
+    for (Evaluation& found : results[run].evaluations) found.disagreement = not_known;
+    for (const Step& step : program.steps)
+      if (step.kind == Step::Kind::measure) measure(results[run].evaluations[step.first]);
     results[run].gradients_computed = program.computed;
   }
 }
 
-void CountedReplay::count(const Program& program) {
+void CountedReplay::measure(Evaluation& of) {
+  of.disagreement = found_.disagreement;
+  counts_.measured = true;
+}
+
+/// A gradient that is folded into an update as it is computed has no place.
+void CountedReplay::count(const CountedRun& run, const Program& program) {
+  const auto keep = [&](const SlotUse& use) {
+    counts_.kept = std::max(counts_.kept, use.place + 1);
+  };
+  for (const SlotUse& use : program.uses)
+    if (use.computed || use.again || run.tape.recipes[use.recipe].clip > 0) keep(use);
+  std::ranges::for_each(program.sent, keep);
   counts_.gradients += program.computed;
   counts_.evaluations += program.evaluated.size();
   counts_.terms += program.uses.size() + program.terms.size();

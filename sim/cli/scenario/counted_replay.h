@@ -10,16 +10,19 @@
 
 namespace gradrace {
 
-/// A device that computes nothing, and counts what the CPU would hold and compute of the runs.  Its
-/// evaluations find a loss of 1, so that nothing diverges and none is ever reached.
+/// A device that computes nothing, and counts what the CPU would hold and compute of the runs.  All
+/// its evaluations find the same, so that nothing diverges.
 class CountedReplay final : public Device {
  public:
+  explicit CountedReplay(const Evaluation& found = {1, 1, 1, 0}) : found_(found) {}
+
   struct Counts {
     std::uint64_t gradients = 0;    // computed
     std::uint64_t evaluations = 0;  // of a value
     std::uint64_t terms = 0;        // of updates, averages and disagreements: values passed through
     std::uint32_t states = 0;       // kept at once, at most: values with what the optimiser keeps
     std::uint32_t kept = 0;         // gradients, likewise
+    bool measured = false;          // a disagreement
   };
   const Counts& counts() const { return counts_; }
 
@@ -30,9 +33,15 @@ class CountedReplay final : public Device {
   std::vector<double> parameters(std::size_t) override { return {}; }
 
  private:
-  void count(const Program& program);
+  struct CountedRun {
+    const Tape& tape;
+    Lowering lowering;
+  };
+  void count(const CountedRun& run, const Program& program);
+  void measure(Evaluation& of);
 
-  std::vector<Lowering> runs_;
+  const Evaluation found_;
+  std::vector<CountedRun> runs_;
   Counts counts_;
 };
 

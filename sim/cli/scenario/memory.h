@@ -19,7 +19,7 @@ struct MemoryPart {
 /// Of a run whose learner keeps so much besides values.
 constexpr double bytes_of_learner = 180;
 /// Of each run of the scenario, under way or not, and of each of its targets.
-constexpr double bytes_of_run = 400, bytes_of_target = 3600;
+constexpr double bytes_of_run = 400, bytes_of_target = 2000;
 /// That a value takes beside its numbers.
 constexpr double bytes_of_slot = 100;
 

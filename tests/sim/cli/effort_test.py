@@ -33,11 +33,11 @@ def gammas(count):
 class Memory(ProgramTest):
     """Told and real, of runs of a few hundred MB: values of all learners, versions that learners hold, many runs."""
 
-    def check(self, of):
+    def check(self, of, jobs="1"):
         path = self.write(of)
-        told, _ = self.call("run", path, "--dry-run", "--jobs", "1")
+        told, _ = self.call("run", path, "--dry-run", "--jobs", jobs)
         megabytes = float(re.search(r"memory: about (\S+) MB", told)[1])
-        run = [PROGRAM, "run", path, "--out", "out", "--jobs", "1", "--quiet"]
+        run = [PROGRAM, "run", path, "--out", "out", "--jobs", jobs, "--quiet"]
         done = subprocess.run([sys.executable, "-c", PEAK, *map(os.fspath, run)], cwd=self.folder, capture_output=True, text=True, check=True)
         real = max(30, int(done.stdout) * 1024 / 1e6)
         self.assertLess(abs(megabytes - real), 0.2 * real, (megabytes, real))
@@ -47,6 +47,21 @@ class Memory(ProgramTest):
 
     def test_of_versions_that_learners_hold(self):
         self.check(scenario(3000, {"kind": "async"}, 9000, **QUADRATIC))
+
+    def test_of_gradients_that_helpers_compute_ahead(self):
+        model = {"model": {"kind": "quadratic", "dimensions": 3_000_000}, "learning_rate": QUADRATIC["learning_rate"]}
+        self.check(scenario(16, {"kind": "sync"}, 3, **model), jobs="2")
+
+    def test_of_a_disagreement(self):
+        model = {"model": {"kind": "quadratic", "dimensions": 1_000_000}, "learning_rate": QUADRATIC["learning_rate"]}
+        self.check(scenario(8, {"kind": "d-psgd", "graph": "ring"}, 3, record={"every_updates": 1}, **model))
+
+    def test_of_many_targets(self):
+        levels = {"targets": {"loss": [i / 1e5 for i in range(1, 50_000)]}, "record": {"every_updates": 5}}
+        self.check(scenario(4, {"kind": "async"}, 20, **levels, **QUADRATIC))
+
+    def test_of_a_small_call(self):
+        self.check(scenario(8, {"kind": "sync"}, 2))
 
     def test_of_many_runs(self):
         self.check(scenario(8, {"kind": "sync"}, 2, replicas=200_000))
@@ -162,6 +177,9 @@ class Before(ProgramTest):
             scenario(4, {"kind": "sync"}, 10),
             scenario(4, {"kind": "async"}, 10, replicas=100),
             scenario(4, {"kind": "async"}, 500, replicas=40, record={"trace": True}),
+            scenario(8, {"kind": "async"}, 20_000, record={"trace": True}),
+            scenario(4, {"kind": "async"}, 20_000, record={"every_updates": 1}, **QUADRATIC),
+            scenario(9, {"kind": "ad-psgd", "graph": "ring"}, 900, record={"every_updates": 9, "evaluate": "each"}, **QUADRATIC),
         ):
             told, _ = self.call("run", self.write(of), "--dry-run")
             megabytes = float(re.search(r"disk: about (\S+) MB", told)[1])
