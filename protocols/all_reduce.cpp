@@ -65,7 +65,11 @@ class AllReduce final : public PeerProtocol {
   }
 
   Traits traits() const override {
-    return {.together = true, .sends_messages = true, .one_value = true, .may_be_phase = true};
+    return {.together = true,
+            .sends_messages = true,
+            .one_value = true,
+            .one_group = true,
+            .may_be_phase = true};
   }
   std::uint32_t k() const override { return learners_; }
   std::uint32_t gradients_of_step() const override { return k(); }

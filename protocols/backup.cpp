@@ -67,6 +67,10 @@ class Backup final : public ServerProtocol {
       fields.complain("late", "has no meaning with shared tokens, got \"" + config.late + "\"",
                       "tokens bound beside it");
     }
+    const bool has_none = config.backups == 0 || config.k == learners;
+    fields.idle("late", has_none && config.tokens == "bound" && config.late != Config().late,
+                "says nothing without backups: an update waits for all, and nobody is late",
+                "backups from 1 on beside it");
   }
 
   Backup(const Config& config, std::uint32_t learners)

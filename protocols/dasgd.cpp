@@ -61,7 +61,7 @@ class DaSgd final : public PeerProtocol {
       if (rounds_[learner].waits && take_in(peers, learner)) go_on(peers, learner);
   }
 
-  Traits traits() const override { return {.together = true}; }
+  Traits traits() const override { return {.together = true, .one_group = true}; }
   std::uint32_t k() const override { return learners_; }
 
   void hold(std::vector<ValueId>& live) const override {

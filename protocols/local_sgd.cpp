@@ -107,6 +107,7 @@ class LocalSgd final : public PeerProtocol {
             .needs_epochs = period_.goes_by_epochs(),
             .together = true,
             .sends_messages = true,
+            .one_group = true,
             .may_be_phase = true};
   }
   std::uint32_t k() const override { return learners_; }

@@ -43,6 +43,7 @@ struct Traits {
   bool sends_messages = false;   // all that it exchanges may be messages
   bool one_value = false;        // learners have one value, the optimiser's state included
   bool asks_for_groups = false;  // which may be in conflict
+  bool one_group = false;        // all learners, in every exchange
   /// It may be a phase of `switch`: start() at any time when all are idle and agree in their
   /// parameters, and it leaves nothing open when minibatches and exchanges have ended.
   bool may_be_phase = false;

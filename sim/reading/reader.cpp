@@ -11,6 +11,7 @@
 #include "sim/reading/characters.h"
 #include "sim/reading/edit_distance.h"
 #include "sim/reading/json_places.h"
+#include "sim/reading/quantity.h"
 #include "sim/reading/reference.h"
 
 namespace gradrace {
@@ -48,12 +49,9 @@ std::string or_that(std::string_view instead) {
   return instead.empty() ? "" : " or " + std::string(instead);
 }
 
-/// What is right of a text that is a number; empty if it is none.
+/// What is right of a text that begins with a number; empty if it is none.
 std::string without_quotes(const ordered_json& value) {
-  if (!value.is_string()) return {};
-  const auto& text = value.get_ref<const std::string&>();
-  const bool is_number = ordered_json::accept(text) && ordered_json::parse(text).is_number();
-  return is_number ? text + ", without quotes" : "";
+  return value.is_string() ? number_for(value.get_ref<const std::string&>()) : "";
 }
 
 bool within(double x, const Range& range) {
@@ -377,7 +375,8 @@ struct Reader::State {
     }
     const std::string at = pointer(key.name);
     if (!found->is_array() && !found->is_number())
-      return note(at, "expected a number or an array of numbers" + got(*found));
+      return note(at, "expected a number or an array of numbers" + got(*found),
+                  without_quotes(*found));
     std::vector<double> numbers;
     if (found->is_number()) {
       if (const auto number = real(*found, at, key.range)) numbers.push_back(*number);

@@ -138,8 +138,13 @@ struct Job {
   bool was_left = false;  // by a signal, in the middle of a step: its threads go on
 };
 
+/// A line, or as many as fit the terminal.
+void print_line(const std::string& line, std::size_t indent) {
+  std::cout << wrapped(line, 0, indent, terminal_width().value_or(line.size()));
+}
+
 void print_notes(const std::vector<std::string>& notes) {
-  for (const auto& note : notes) std::cout << "note: " << printable(note) << '\n';
+  for (const auto& note : notes) print_line("note: " + printable(note), 6);
 }
 
 std::string place_text(const RunFolder& folder) {
@@ -156,8 +161,7 @@ void print_answer(const RunFolder& folder) {
   const std::string text =
       answer && !answer->empty() ? *answer : "gradrace report " + place + " says which is best";
   std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);)
-    std::cout << wrapped(printable(line), 0, 2, terminal_width().value_or(line.size()));
+  for (std::string line; std::getline(lines, line);) print_line(printable(line), 2);
 }
 
 /// After a device's name.
@@ -181,8 +185,7 @@ void report_shard(const Job& job, const Shard& shard, const RunFailures& failure
                                            : "; gradrace collect puts the shards together\n")
             << "folder: " << printable((job.folder->path() / "").string()) << '\n';
   if (!job.scenario.device_reason.empty())
-    std::cout << "device: " << device_of(job.scenario) << "; " << job.scenario.device_reason
-              << '\n';
+    print_line("device: " + device_of(job.scenario) + "; " + job.scenario.device_reason, 8);
 }
 
 /// Of work (run_work) that no machine does more in a second.
@@ -288,7 +291,7 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
     std::cout << closing_table(job.scenario, job.plan.theories, summary.runs, elapsed,
                                terminal_width());
     if (!runs.device_facts().name.empty())
-      std::cout << device_text(runs.device_facts(), elapsed) << reason_text(job.scenario) << '\n';
+      print_line(device_text(runs.device_facts(), elapsed) + reason_text(job.scenario), 8);
     print_notes(summary.notes);
     const std::string advice = evaluation_advice(runs.device_facts());
     if (!advice.empty()) print_notes({advice});

@@ -1,5 +1,6 @@
 #include "sim/cli/scenario/world.h"
 
+#include <cmath>
 #include <string>
 
 #include "protocols/catalog.h"
@@ -34,6 +35,23 @@ void examine_collectives(Fields& fields, const PeerNetwork& network, const AnyPr
   examine("collective", network.collective == usual.collective);
   examine("communicator_setup", network.communicator_setup == usual.communicator_setup);
   examine("communicators", network.communicators == usual.communicators);
+  fields.idle("cluster.network.communicators",
+              has_collectives(protocol) && protocol->traits().one_group &&
+                  network.communicators != usual.communicators,
+              "says nothing where there is one group, of all learners");
+}
+
+/// Of nodes, which several learners may share.
+void examine_cards(Fields& fields, const PeerNetwork& network, std::uint32_t learners) {
+  const Link& card = network.between;
+  const bool passes = network.per_node == 1 || network.per_node < learners;
+  const auto examine = [&](const std::string& key, bool is_said, const std::string& allowed) {
+    fields.idle("cluster.network." + key, !passes && is_said,
+                "says nothing where one node has all learners", allowed);
+  };
+  examine("between", card.latency > 0 || !std::isinf(card.bandwidth),
+          "{}, which takes no time, or per_node below cluster.learners");
+  examine("shared", network.shared, "false, or per_node below cluster.learners");
 }
 
 void check_peers(Fields& fields, const Point& point, const AnyProtocol& protocol) {
@@ -55,7 +73,10 @@ void check_peers(Fields& fields, const Point& point, const AnyProtocol& protocol
                         " for this protocol, whose learners exchange in pairs, got " +
                         std::to_string(learners));
   }
-  if (point.cluster.peers) examine_collectives(fields, *point.cluster.peers, protocol);
+  if (point.cluster.peers) {
+    examine_collectives(fields, *point.cluster.peers, protocol);
+    examine_cards(fields, *point.cluster.peers, learners);
+  }
   fields.idle("theory.gamma", true, "is for stale gradients of one model, that of a server",
               std::string(or_server));
 }
