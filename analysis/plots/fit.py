@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from plots import style
 from results.folder import read_columns, read_json, reading
+from results.shape import check
 
 SHOWN_FAMILIES = 3
 MOST_LEARNERS = 24
@@ -65,6 +66,12 @@ class Fit:
         return times[whole], weights[whole]
 
 
+SHAPE = {
+    "file": str, "verdict": str, "column": (str, None), "learner_column": (str, None), "evened": bool, "slowest_of": int,
+    "variation": (float, None), "variation_within": (float, None), "cluster": {"persistence?": {"kind?": str}},
+}  # fmt: skip
+
+
 def by_key(path, key, *columns):
     """Of each of a table's columns, {key: an array of its numbers}, in the order of the rows."""
     table = read_columns(path, [key])
@@ -78,6 +85,7 @@ def read_fit(folder):
     folder = Path(folder)
     with reading(folder):
         facts = read_json(folder / "fit.json")
+        check(facts, SHAPE)
         title = f"{Path(facts['file']).name}: {facts['verdict']}"
         families = read_columns(folder / "fit.csv", ["family"])["family"].to_pylist()
         p, x = by_key(folder / "quantiles.csv", "family", "p", "quantile")

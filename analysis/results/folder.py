@@ -10,6 +10,7 @@ import numpy as np
 
 from . import packed
 from .label import Label
+from .shape import check
 from .target import Target, in_order
 
 
@@ -127,9 +128,24 @@ class Point:
 
 
 def read_point(told):
-    parts = [(key + "", text + "") for key, text in told["parts"]]
-    settings = {one["path"] + "": one["value"] for one in told["settings"]}
-    return Point(int(told["number"]), told["protocol"] + "", Label(parts), settings)
+    for part in told["parts"]:
+        if len(part) != 2:
+            raise ValueError(f"points[{told['number']}].parts: expected pairs, got {part!r:.40}")
+    settings = {one["path"]: one["value"] for one in told["settings"]}
+    return Point(told["number"], told["protocol"], Label(list(map(tuple, told["parts"]))), settings)
+
+
+SHAPE = {
+    "scenario": {
+        "title?": str, "name?": str, "notes?": str, "time_unit?": str, "sweep?": dict, "targets?": dict,
+        "cluster?": {"price?": (float, None)}, "record?": {"every_time?": (float, None)},
+    },
+    "points": [{"number": int, "protocol": str, "parts": [[str]], "settings": [{"path": str, "value": object}]}],
+    "targets": [{"of": str, "level": float, "column": str, "resolution": str}],
+    "columns": {str: [{"name": str, "type": str, "unit": str, "role": str, "definition": str, "formula": str}]},
+    "files?": {str: str}, "notes?": [str], "hashes?": {"data?": object}, "version?": {"number?": str, "revision?": str, "dirty?": bool},
+    "elapsed?": (float, None), "file?": str, "runs?": int, "runs_finished?": int, "seed?": int, "machine?": dict, "device?": str,
+}  # fmt: skip
 
 
 class Folder:
@@ -160,8 +176,7 @@ class Folder:
         for key in ("points", "targets", "columns"):
             if key not in manifest:
                 raise ValueError(f'it has no "{key}": {BEFORE}')
-        if not isinstance(self.scenario, dict):
-            raise ValueError("its scenario is no object")
+        check(manifest, SHAPE)
         points = [read_point(told) for told in manifest["points"]]
         self.whole_sweep = {one.number: one for one in points}
         if len(self.whole_sweep) < len(points):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .folder import read_json, read_table, reading
+from .shape import check
 
 VERDICTS = "target", "pass", "fail"
 
@@ -66,10 +67,17 @@ FACTS = {
 FACTS_OR_NONE = {"recurrences": (0, MOST), "success": (0, 1)}  # null: not known
 
 
+SHAPE = {
+    "scenario": {"title?": str, "name?": str},
+    **dict.fromkeys(FACTS, float),
+    **dict.fromkeys(FACTS_OR_NONE, (float, None)),
+    "success_95?": ([(float, None)], None),
+}
+
+
 def check_facts(facts):
     """Raises ValueError or KeyError where search.json is not as gradrace writes it."""
-    if not isinstance(facts["scenario"], dict):
-        raise ValueError("scenario is no object")
+    check(facts, SHAPE)
     for name, limits in FACTS.items():
         checked(name, facts[name], *limits)
     for name, limits in FACTS_OR_NONE.items():
