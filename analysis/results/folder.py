@@ -142,7 +142,7 @@ SHAPE = {
     },
     "points": [{"number": int, "protocol": str, "parts": [[str]], "settings": [{"path": str, "value": object}]}],
     "targets": [{"of": str, "level": float, "column": str, "resolution": str}],
-    "columns": {str: [{"name": str, "type": str, "unit": str, "role": str, "definition": str, "formula": str}]},
+    "columns": {str: [{"name": str, "type?": str, "unit?": str, "role": str, "definition?": str, "formula?": str}]},
     "files?": {str: str}, "notes?": [str], "hashes?": {"data?": object}, "version?": {"number?": str, "revision?": str, "dirty?": bool},
     "elapsed?": (float, None), "file?": str, "runs?": int, "runs_finished?": int, "seed?": int, "machine?": dict, "device?": str,
 }  # fmt: skip

@@ -88,12 +88,12 @@ class Reading(fabricate.Folder):
             ("runs.csv", "\n0,1,", "\n0,0,", "runs.csv: cannot be read: has a run twice"),
             ("runs.csv", "\n0,0,", "\nzero,0,", "runs.csv: cannot be read: column point"),
             ("runs.csv", "\n0,0,", "\n0.5,0,", "runs.csv: cannot be read: column point: expected whole numbers"),
-            ("manifest.json", '"settings": [', '"settings": 3, "x": [', "manifest.json: cannot be read: TypeError"),
+            ("manifest.json", '"settings": [', '"settings": 3, "x": [', "manifest.json: cannot be read: points[0].settings: expected a list, got 3"),
             ("manifest.json", '"label": "', '"x": "', ""),
-            ("manifest.json", '"parts": [["", ', '"parts": [[5, ', "manifest.json: cannot be read: TypeError"),
-            ("manifest.json", '"points": [{', '"points": [[], {', "manifest.json: cannot be read: TypeError"),
+            ("manifest.json", '"parts": [["", ', '"parts": [[5, ', "manifest.json: cannot be read: points[0].parts[0][0]: expected a text, got 5"),
+            ("manifest.json", '"points": [{', '"points": [[], {', "manifest.json: cannot be read: points[0]: expected an object, got []"),
             ("manifest.json", '{"number": 1', '{"number": 0', "manifest.json: cannot be read: it has a point twice"),
-            ("manifest.json", '"level": 0.1', '"of_level": 0.1', "manifest.json: cannot be read: KeyError"),
+            ("manifest.json", '"level": 0.1', '"of_level": 0.1', "manifest.json: cannot be read: targets[0].level: is missing"),
         )
         for name, old, new, told in cases:
             text = (self.folder / name).read_text()
