@@ -34,6 +34,10 @@ struct ChunkedTopK {
     for (const std::uint32_t length : parts.tensors) bytes += bytes_of_tensor(length);
     return bytes;
   }
+  std::optional<double> most_error(double) const {
+    if (value_bits < whole_bits) return {};
+    return 1 - static_cast<double>(k) / static_cast<double>(chunk);
+  }
   template <class Real>
   void pass(std::span<Real> row, Stream&) const {
     parts.each(row, [&](std::span<Real> tensor) {

@@ -24,12 +24,13 @@ update before.
 
 With `error` that is e:  s_n = sqrt(N c_n / error).
 
-With `mean_bits` the bits of all steps are that in the mean: of r steps to come, which have the mean R of
+With `mean_bits` the bits of all steps are that in the mean: with r steps to come, which have the mean R of
 log2 s left,
 
     log2 s_n = R + (r - 1) / 4 log2(alpha / rho),
 
-rho the mean ratio of ||g||^2 from step to step so far.
+rho the ratio of ||g||^2 from step to step, by least squares over those so far.  The last fiftieth of the steps
+goes on as those before.
 
 B_n is log2(s_n + 1) + 1 rounded up with error, to the nearest with mean_bits.  Before a norm is there it is
 max_bits, or mean_bits.  alpha is that of F(w_n) - F* <= alpha^n (F(w_0) - F*): 1 - 2 nu eta + L nu eta^2 by
@@ -65,19 +66,29 @@ class BitsByStep final : public CodeChooser {
   std::uint16_t next(double norm) override {
     ++step_;
     if (!(norm > 0)) return use(static_cast<double>(schedule_.min_bits));
-    if (first_norm_ == 0) first_norm_ = norm, first_step_ = step_;
     const double to_come = std::max(1.0, steps_ - step_);
     if (!schedule_.mean_bits) {
       const double c = scale_ * std::pow(alpha_, to_come - 1) * norm * norm;
       return use(std::ceil(std::log2(std::sqrt(steps_ * c / *schedule_.error) + 1) + 1));
     }
-    const double passed = step_ - first_step_;
-    const double decay = passed > 0 ? 2 * std::log2(norm / first_norm_) / passed : 0;
-    const double wanted = left_ / to_come + (to_come - 1) / 4 * (std::log2(alpha_) - decay);
-    return use(std::round(std::log2(std::exp2(std::min(wanted, 64.0)) + 1) + 1));
+    add_to_trend(2 * std::log2(norm));
+    const double growth = (trend() - std::log2(alpha_)) / 2;  // of log2 s, from step to step
+    log_levels_ =
+        to_come < steps_ / 50 ? log_levels_ + growth : left_ / to_come - growth * (to_come - 1) / 2;
+    return use(std::round(std::log2(std::exp2(std::min(log_levels_, 64.0)) + 1) + 1));
   }
 
  private:
+  /// y: log2 ||g||^2 of this step.
+  void add_to_trend(double y) {
+    ++count_;
+    const double dx = step_ - mean_step_, dy = y - mean_;
+    mean_step_ += dx / count_, mean_ += dy / count_;
+    squares_ += dx * (step_ - mean_step_), products_ += dx * (y - mean_);
+  }
+  /// log2 rho by least squares; few steps count as if there had been more, without a trend.
+  double trend() const { return products_ / (squares_ + std::pow(steps_ / 20, 3) / 12); }
+
   static double levels(double bits) { return std::exp2(bits - 1) - 1; }
 
   std::uint16_t use(double bits) {
@@ -91,8 +102,10 @@ class BitsByStep final : public CodeChooser {
 
   const Schedule schedule_;
   const double steps_, alpha_, scale_;
+  double log_levels_ = 0;
   double left_ = 0;  // sum of log2 s, of the steps to come
-  double first_norm_ = 0, first_step_ = 0, step_ = 0;
+  double step_ = 0;
+  double count_ = 0, mean_step_ = 0, mean_ = 0, squares_ = 0, products_ = 0;  // of norms
 };
 
 struct DqSgd {

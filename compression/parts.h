@@ -26,6 +26,12 @@ struct Parts {
     return static_cast<double>(std::max<std::size_t>(1, tensors.size()));
   }
 
+  /// Numbers of the longest part of a row of so many.
+  double longest(double numbers) const {
+    if (bucket) return std::min(numbers, static_cast<double>(*bucket));
+    return tensors.empty() ? numbers : static_cast<double>(std::ranges::max(tensors));
+  }
+
   /// The sum of f(length) over the parts of a row of so many numbers.
   template <class Function>
   double sum(double numbers, const Function& f) const {
@@ -84,6 +90,7 @@ inline double levels_of(std::uint64_t bits) { return std::exp2(bits - 1) - 1; }
 struct Whole {
   bool adds() const { return true; }
   double bytes(double numbers) const { return 4 * numbers; }
+  double most_error(double) const { return 0; }
   template <class Real>
   void pass(std::span<Real>, Stream&) const {}
 };

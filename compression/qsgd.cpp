@@ -21,11 +21,10 @@ with f = x - floor(x), and of a bucket of b numbers min(b / s^2, sqrt(b) / s) ||
 bits 32 numbers are sent as they are.
 
 The length of Elias's code depends on the numbers.  A message counts as many bits as it has at most in the
-mean,
+mean, whatever they are: of a bucket of d numbers 32 and the less of
 
-    d (log2(1 + (s^2 + min(d, s sqrt(d))) / d) / 2 + 2) + 32
-
-of a bucket of d numbers, whatever they are.)",
+    m (3 + 3/2 log2(2 (s^2 + d) / m)),  m = s (s + sqrt(d)) numbers that are not 0
+    d (log2(1 + (s^2 + min(d, s sqrt(d))) / d) / 2 + 2).)",
     .source = "Alistarh, Grubic, Li, Tomioka, Vojnovic, NIPS 2017",
     .example = R"({"kind": "qsgd", "bits": 4})"};
 

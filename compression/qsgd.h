@@ -21,10 +21,19 @@ struct Qsgd {
     if (!elias) return packed_bytes(numbers, bits, parts.count(numbers));
     return parts.sum(numbers, [this](double d) { return std::ceil(most_elias_bits(d) / 8); });
   }
-  /// In the mean, of a bucket of d numbers (Alistarh et al., Theorem 3.2 in its dense form).
+  /// In the mean, of a bucket of d numbers, whichever code is shorter: of those that are not 0, or
+  /// of all (Alistarh et al., Theorem 3.2 and Lemma A.6).
   double most_elias_bits(double d) const {
     const double s = levels, squares = s * s + std::min(d, s * std::sqrt(d));
-    return d * ((std::log2(1 + squares / d) + 1) / 2 + 1.5) + 32;
+    const double not_0 = std::min(d, s * (s + std::sqrt(d)));
+    const double sparse = not_0 * (3 + 1.5 * std::log2(2 * (s * s + d) / not_0));
+    const double dense = d * ((std::log2(1 + squares / d) + 1) / 2 + 1.5);
+    return std::min(sparse, dense) + 32;
+  }
+  /// Lemma 3.1 of Alistarh et al.; with the largest as scale (max |v_i| / (2 s))^2 a number.
+  double most_error(double numbers) const {
+    const double b = parts.longest(numbers), s = levels;
+    return of_largest ? b / (4 * s * s) : std::min(b / (s * s), std::sqrt(b) / s);
   }
   template <class Real>
   void pass(std::span<Real> row, Stream& words) const {

@@ -27,6 +27,10 @@ struct RandomK {
   double bytes(double numbers) const {
     return shared_seed ? 4 * kept.count(numbers) : kept.bytes_with_places(numbers);
   }
+  double most_error(double numbers) const {
+    const double k = kept.count(numbers);
+    return scaled ? numbers / k - 1 : 1 - k / numbers;
+  }
   /// Number after number, each with the share of those to come that are to be sent.
   template <class Real>
   void pass(std::span<Real> row, Stream& words) const {

@@ -32,6 +32,12 @@ struct Sign {
   double bytes(double numbers) const {
     return packed_bytes(numbers, 1, majority ? 0 : parts.count(numbers));
   }
+  /// Where one number alone is not 0.
+  std::optional<double> most_error(double numbers) const {
+    if (majority) return {};
+    const double n = parts.longest(numbers);
+    return of_norm ? 2 - 2 / std::sqrt(n) : 1 - 1 / n;
+  }
   template <class Real>
   void pass(std::span<Real> row, Stream&) const {
     parts.each(row, [&](std::span<Real> v) {

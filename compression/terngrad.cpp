@@ -24,6 +24,11 @@ struct TernGrad {
   Parts parts = {};
 
   double bytes(double numbers) const { return packed_bytes(numbers, 2, parts.count(numbers)); }
+  /// m ||v||_1 / ||v||^2 - 1 is greatest where all but one are equal.
+  std::optional<double> most_error(double numbers) const {
+    if (clip) return {};
+    return (std::sqrt(parts.longest(numbers)) - 1) / 2;
+  }
   template <class Real>
   void pass(std::span<Real> row, Stream& words) const {
     parts.each(row, [&](std::span<Real> v) {

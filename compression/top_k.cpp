@@ -19,6 +19,7 @@ struct TopK {
   Kept kept;
 
   double bytes(double numbers) const { return kept.bytes_with_places(numbers); }
+  double most_error(double numbers) const { return 1 - kept.count(numbers) / numbers; }
   template <class Real>
   void pass(std::span<Real> row, Stream&) const {
     keep_largest(row, kept.of(row.size()));

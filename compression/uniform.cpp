@@ -25,6 +25,9 @@ struct Uniform {
   double bytes(double numbers) const {
     return packed_bytes(numbers, static_cast<double>(bits), parts.count(numbers));
   }
+  double most_error(double numbers) const {
+    return parts.longest(numbers) / (4 * std::pow(levels_of(bits), 2));
+  }
   template <class Real>
   void pass(std::span<Real> row, Stream&) const {
     const auto s = static_cast<Real>(levels_of(bits));

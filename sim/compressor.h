@@ -47,6 +47,9 @@ class Compressor {
   /// Of the message of so many numbers.
   virtual double bytes(double numbers) const = 0;
 
+  /// Of a row of so many numbers: the most that E||C(v) - v||^2 / ||v||^2 can be; empty: not known.
+  virtual std::optional<double> most_error(double numbers) const = 0;
+
   /// row: what is to be sent; becomes what the receiver reads.  `words`: of this message alone.
   virtual void pass(std::span<float> row, Stream words) const = 0;
   virtual void pass(std::span<double> row, Stream words) const = 0;
@@ -69,7 +72,8 @@ class Compressor {
       std::vector<std::uint32_t> lengths) const = 0;
 };
 
-/// That of a kind, which has `double bytes(double numbers) const` and
+/// That of a kind, which has `double bytes(double numbers) const`, `std::optional<double>
+/// most_error(double numbers) const` where that is known, and
 /// `template <class Real> void pass(std::span<Real> row, Stream& words) const`, and `Parts parts`
 /// (compression/parts.h) where it goes by buckets or tensors; `bool adds() const` and
 /// `bool shares_words() const`, `bool votes() const` where that may be, `std::shared_ptr<const
@@ -80,6 +84,10 @@ class CompressorOf final : public Compressor {
   explicit CompressorOf(Kind kind) : kind_(std::move(kind)) {}
 
   double bytes(double numbers) const override { return kind_.bytes(numbers); }
+  std::optional<double> most_error(double numbers) const override {
+    if constexpr (requires { kind_.most_error(numbers); }) return kind_.most_error(numbers);
+    return {};
+  }
   void pass(std::span<float> row, Stream words) const override { kind_.pass(row, words); }
   void pass(std::span<double> row, Stream words) const override { kind_.pass(row, words); }
 

@@ -48,8 +48,8 @@ inline constexpr ValueId no_value = ~ValueId{0};
 /// A gradient that its learner has sent.  Learners send in the order of dispatch.
 struct Sent {
   GradientId gradient;
-  bool lost;              // the server has dropped the message: no update uses it
-  double weight;          // of the gradient in the message; see Message
+  bool lost;                  // the server has dropped the message: no update uses it
+  double weight;              // of the gradient in the message; see Message
   std::uint16_t message = 0;  // index into Tape::messages
 };
 

@@ -1,5 +1,12 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <utility>
+
 #include "tests/compression/kinds.h"
 
 namespace gradrace::compression_bytes_test {
@@ -32,6 +39,73 @@ TEST_CASE("compression: a message has the bytes of its code") {
     CHECK(bytes(R"({"kind": ")" + kind + R"(", "share": 1e-9})", 7850) == 4 + 2);
   }
   CHECK(bytes(R"({"kind": "random-k", "k": 79, "shared_seed": true})", 7850) == 4 * 79);
+  // k (log2 chunk + value_bits) bits a chunk, and a table of 2^value_bits numbers a tensor.
+  const std::string chunked = R"({"kind": "chunked-top-k", "chunk": 4096, "k": 64)";
+  CHECK(message_from(chunked + "}").compressor->bytes(40960) == 40960 * 0.21875 / 8 + 4 * 4);
+  CHECK(message_from(chunked + R"(, "value_bits": 32})").compressor->bytes(5000) ==
+        2 * 64 * (12 + 32) / 8);
+  CHECK(bytes(R"({"kind": "sign", "majority": true})", 7850, 2) == 982);
+}
+
+// Elias's omega code of n >= 1: the binary digits of n, of the number of these less one, and so on.
+static double omega_bits(std::uint64_t n) {
+  double bits = 1;
+  for (; n > 1; n = std::bit_width(n) - 1) bits += static_cast<double>(std::bit_width(n));
+  return bits;
+}
+
+TEST_CASE("compression: Elias's code of a bucket has fewer bits in the mean than are counted") {
+  CHECK(omega_bits(1) == 1);
+  CHECK(omega_bits(2) == 3);
+  CHECK(omega_bits(16) == 11);
+  for (const int s : {1, 7, 15}) {
+    const Message message =
+        message_from(R"({"kind": "qsgd", "code": "elias", "levels": )" + std::to_string(s) + "}");
+    double bits = 0;
+    constexpr std::uint32_t draws = 200;
+    for (std::uint32_t draw = 0; draw < draws; ++draw) {
+      const auto v = normal_numbers<double>(512, draw);
+      const double unit = std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0)) / s;
+      bits += 32;
+      std::uint64_t gap = 0;
+      for (const double x : passed(message, v, draw)) {
+        ++gap;
+        if (x == 0) continue;
+        const auto level = static_cast<std::uint64_t>(std::llround(std::abs(x) / unit));
+        bits += omega_bits(std::exchange(gap, 0)) + 1 + omega_bits(level);
+      }
+    }
+    CAPTURE(s);
+    CHECK(bits / draws < 8 * message.compressor->bytes(512));
+    CHECK(bits / draws > 0.6 * 8 * message.compressor->bytes(512));
+  }
+}
+
+TEST_CASE("compression: chunked-top-k keeps the largest of each chunk, as means of their bins") {
+  const auto v = normal_numbers<double>(1000);
+  const std::string kind = R"({"kind": "chunked-top-k", "chunk": 64, "k": 5, "value_bits": )";
+  const auto kept = passed(message_from(kind + "32}"), v);
+  for (std::size_t begin = 0; begin < v.size(); begin += 64) {
+    const std::size_t end = std::min(begin + 64, v.size());
+    std::vector<double> sizes;
+    for (std::size_t i = begin; i < end; ++i) sizes.push_back(std::abs(v[i]));
+    std::ranges::sort(sizes, std::greater());
+    for (std::size_t i = begin; i < end; ++i)
+      CHECK(kept[i] == (std::abs(v[i]) >= sizes[4] ? v[i] : 0));
+  }
+  double count = 0, sum = 0, squares = 0;
+  for (const double x : kept) count += x != 0, sum += x, squares += x * x;
+  const double mean = sum / count, width = 6 * std::sqrt(squares / count - mean * mean) / 4;
+  const auto bin = [&](double x) {
+    return std::clamp(std::floor((x - mean) / width + 2), 0.0, 3.0);
+  };
+  const auto rounded = passed(message_from(kind + "2}"), v);
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    double in_bin = 0, of_bin = 0;
+    for (const double x : kept)
+      if (x != 0 && bin(x) == bin(kept[i])) ++in_bin, of_bin += x;
+    CHECK(rounded[i] == doctest::Approx(kept[i] == 0 ? 0 : of_bin / in_bin).epsilon(1e-12));
+  }
 }
 
 TEST_CASE("compression: bits are those of the levels, s = 2^(bits - 1) - 1") {
@@ -50,7 +124,8 @@ TEST_CASE("compression: what leaves nothing out passes numbers bit for bit") {
   for (const std::string kind :
        {R"({"kind": "qsgd", "bits": 32})", R"({"kind": "uniform", "bits": 32})",
         R"({"kind": "top-k", "share": 1})", R"({"kind": "top-k", "k": 5000})",
-        R"({"kind": "random-k", "share": 1})", R"({"kind": "random-k", "k": 2000})"}) {
+        R"({"kind": "random-k", "share": 1})", R"({"kind": "random-k", "k": 2000})",
+        R"({"kind": "chunked-top-k", "chunk": 100, "k": 100, "value_bits": 32})"}) {
     CAPTURE(kind);
     const Message message = message_from(kind);
     CHECK(passed(message, normal_numbers<float>(2000)) == normal_numbers<float>(2000));

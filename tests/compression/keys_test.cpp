@@ -207,6 +207,34 @@ TEST_CASE("compression: a memory of steps has the rate of each dispatch in it") 
   CHECK(loss("step") != doctest::Approx(loss("gradient")).epsilon(1e-3));
 }
 
+TEST_CASE("compression: votes make steps of the learning rate by the sign of their sum") {
+  const double expected = loss_by([](const Row& g, int) {
+    Row step;
+    for (std::size_t i = 0; i < d; ++i) step[i] = std::copysign(0.125, g[i]);
+    return step;
+  });
+  const std::string eighth = R"({"kind": "constant", "eta": 0.125})";
+  CHECK(loss_of(R"({"kind": "sign", "majority": true})", eighth) ==
+        doctest::Approx(expected).epsilon(1e-13));
+
+  // Of three votes a step by the mean would be a third of the learning rate where they differ.
+  const auto loss = [](const std::string& protocol) {
+    const Point point = point_from(
+        R"({"cluster": {"learners": 3, "runtime": {"distribution": "exponential", "mean": 1}},
+            "protocol": {"kind": )" +
+        protocol + R"(}, "model": {"kind": "quadratic", "dimensions": 500, "noise": 40},
+            "learning_rate": {"kind": "constant", "eta": 0.5}, "stop": {"updates": 1},
+            "compression": {"kind": "sign", "majority": true}})");
+    return run_training(point).curve.back().evaluation.loss;
+  };
+  const double better = (500 * 2.25 - 2 * loss(R"("sync")")) / 2;  // went to 0.5, the others to 1.5
+  CHECK(std::abs(better - std::round(better)) < 1e-3);
+  CHECK(loss(R"("all-reduce")") == loss(R"("sync")"));
+  const RunRecord record = run_timing(timed(R"({"kind": "sign", "majority": true})").race());
+  CHECK(record.learners[0].exchanged.sent == 64 * 1024);
+  CHECK(record.learners[0].exchanged.received == 32768 + 64 * 1024);
+}
+
 TEST_CASE("compression: local-sgd sends how far each value has come") {
   const auto loss = [](const std::string& more, const std::string& outer = "") {
     const Point point = point_from(

@@ -178,7 +178,7 @@ TEST_CASE("compression: rounds of local-sgd gather what does not add, and train 
     CHECK(record.learners[0].exchanged.sent == doctest::Approx(10 * 3 * bytes).epsilon(1e-12));
     CHECK(record.totals.time == run_timing(race).totals.time);
     for (const std::uint32_t limit : {1u, 7u})
-      CHECK(run_race({race, 0, limit}, point.model->make_device({}).get()).hash == record.hash);
+      CHECK(run_race({race, 0, limit}, make_device(*point.model, {}).get()).hash == record.hash);
   }
 }
 

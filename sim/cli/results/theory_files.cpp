@@ -31,6 +31,7 @@ TheoryRow::TheoryRow(std::size_t number, const Point& of)
     spectral_gap = gradrace::spectral_gap(*mixing);
     rho = mixing->rho;
   }
+  if (of.with_compression()) add_message();
   const auto law = of.common_law();
   if (!law) {
     compare_with_sync();
@@ -49,6 +50,16 @@ TheoryRow::TheoryRow(std::size_t number, const Point& of)
   if (server && k <= learners)
     waiting_over_working =
         within_budget([&] { return gradrace::waiting_over_working(*law, k, learners); });
+}
+
+/// A ring of S bytes takes 2 (P - 1) / P S / B and a gather of s bytes (P - 1) s / B.
+void TheoryRow::add_message() {
+  const double numbers = at.numbers_sent();
+  const auto compressor = at.compressor();
+  if (numbers == 0 || at.codes()) return;
+  message_bytes = compressor->bytes(numbers);
+  message_error = compressor->most_error(numbers);
+  if (!compressor->adds()) gather_break_even = 2 * sizeof(float) * numbers / *message_bytes;
 }
 
 void TheoryRow::compare_with_sync() {
@@ -144,6 +155,14 @@ CsvFile<TheoryRow> theory_table(const std::vector<std::string>& swept) {
        &Row::rho},
       {"theory_disagreement", "", "in the long run, mean over updates (quadratic)",
        &Row::disagreement},
+      {"message_bytes", "bytes", "of a gradient, compressed", &Row::message_bytes},
+      {"message_error", "", Meaning("of a message, at most", "E||C(v) - v||^2 / ||v||^2"),
+       &Row::message_error},
+      {"gather_break_even",
+       "learners",
+       {"from which a ring of whole gradients takes less than a gather of messages",
+        "8 d / message_bytes"},
+       &Row::gather_break_even},
       {"not_known", "", "what is empty among iteration time and staleness, and why",
        &Row::not_known}};
   columns.insert(columns.end(), std::begin(last), std::end(last));

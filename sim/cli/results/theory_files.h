@@ -17,6 +17,7 @@ struct Traits;
 struct TheoryRow {
   TheoryRow(std::size_t number, const Point& of);
 
+  void add_message();
   void compare(const Traits& traits, const Distribution& law);
   /// Where learners have laws of their own.
   void compare_with_sync();
@@ -31,6 +32,7 @@ struct TheoryRow {
   std::optional<double> sync_over_async = {}, waiting_over_working = {};
   std::optional<double> hiding_delay = {}, spectral_gap = {}, rho = {}, disagreement = {};
   std::optional<Estimate> over_all_reduce = {};
+  std::optional<double> message_bytes = {}, message_error = {}, gather_break_even = {};
   std::string not_known;
 };
 

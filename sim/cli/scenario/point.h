@@ -61,6 +61,10 @@ struct Point {
   /// Whether learners are told apart.
   bool knows_learners() const { return sampler == Sampler::events; }
 
+  /// Of messages, which it must have.
+  std::shared_ptr<const Compressor> compressor() const {
+    return of_tensors(first_plan.message).compressor;
+  }
   /// The codes of messages where they change from step to step; else null.
   std::shared_ptr<const Codes> codes() const;
   /// Numbers of a gradient that is sent; 0: not known.
