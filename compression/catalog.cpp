@@ -33,8 +33,9 @@ static std::optional<EstimateSteps> read_estimate(Fields& fields) {
   fields.real("lambda", lambda, {.low = 0, .high = 1, .low_allowed = false},
               "EF-BV: messages are C(g - h), of an estimate h + lambda C(g - h) from then on");
   fields.real("nu", nu, positive(), "the server takes g for h + nu C(g - h)");
-  if (!lambda && !nu) return {};
-  if (!lambda || !nu) fields.complain(lambda ? "nu" : "lambda", "is needed, too");
+  if (!fields.has("lambda") && !fields.has("nu")) return {};
+  for (const std::string_view key : {"lambda", "nu"})
+    if (!fields.has(key)) fields.complain(key, "is needed, too");
   for (const std::string_view key : {"decay", "of", "on_drop"})
     if (fields.has(key))
       fields.complain(key, "is of what messages leave out, and lambda of an estimate",

@@ -29,10 +29,7 @@ struct ChunkedTopK {
   Parts parts = {};
 
   double bytes(double numbers) const {
-    if (parts.tensors.empty()) return bytes_of_tensor(numbers);
-    double bytes = 0;
-    for (const std::uint32_t length : parts.tensors) bytes += bytes_of_tensor(length);
-    return bytes;
+    return parts.sum(numbers, [this](double length) { return bytes_of_tensor(length); });
   }
   std::optional<double> most_error(double) const {
     if (value_bits < whole_bits) return {};

@@ -16,7 +16,7 @@ constexpr Page page{
     .definition =
         R"(qsgd of one bucket, with bits for each step n of N = `horizon` that make the error of quantisation
 
-    e = L eta^2 d / (8 P) sum_n alpha^(N-1-n) ||g_n||^2 / s_n^2,  s_n = 2^(B_n - 1) - 1
+    e = L eta^2 d / (8 K) sum_n alpha^(N-1-n) ||g_n||^2 / s_n^2,  s_n = 2^(B_n - 1) - 1
 
 least for the bits that are sent: with c_n the part of step n, s_n = 1, all c_n / s_n^2 are equal.  A learner
 uses the bits that came with the value it read, for which ||g_n|| is that of the mean of the messages in the
@@ -24,13 +24,12 @@ update before.
 
 With `error` that is e:  s_n = sqrt(N c_n / error).
 
-With `mean_bits` the bits of all steps are that in the mean: with r steps to come, which have the mean R of
-log2 s left,
+With `mean_bits` the bits of all steps are that in the mean: those of r steps to come are planned to rise by
 
-    log2 s_n = R + (r - 1) / 4 log2(alpha / rho),
+    log2(rho / alpha) / 2
 
-rho the ratio of ||g||^2 from step to step, by least squares over those so far.  The last fiftieth of the steps
-goes on as those before.
+from step to step, between min_bits and max_bits, and to use up what is left; rho is the ratio of ||g||^2 from
+step to step, by least squares over those so far.
 
 B_n is log2(s_n + 1) + 1 rounded up with error, to the nearest with mean_bits.  Before a norm is there it is
 max_bits, or mean_bits.  alpha is that of F(w_n) - F* <= alpha^n (F(w_0) - F*): 1 - 2 nu eta + L nu eta^2 by
@@ -57,25 +56,22 @@ class BitsByStep final : public CodeChooser {
         steps_(static_cast<double>(schedule.horizon.value_or(training.updates.value_or(1)))),
         alpha_(schedule.alpha_at(training.eta.value_or(0))),
         scale_(schedule.L.value_or(0) * std::pow(training.eta.value_or(0), 2) * training.numbers /
-               (8 * training.learners)) {
-    if (schedule.mean_bits) left_ = steps_ * std::log2(levels(*schedule.mean_bits));
+               (8 * training.gradients)) {
+    if (schedule.mean_bits) left_ = steps_ * *schedule.mean_bits;
   }
 
   std::uint16_t first() override { return use(schedule_.mean_bits.value_or(whole_bits)); }
 
   std::uint16_t next(double norm) override {
     ++step_;
-    if (!(norm > 0)) return use(static_cast<double>(schedule_.min_bits));
+    if (!(norm > 0) || !std::isfinite(norm)) return use(static_cast<double>(schedule_.min_bits));
     const double to_come = std::max(1.0, steps_ - step_);
     if (!schedule_.mean_bits) {
       const double c = scale_ * std::pow(alpha_, to_come - 1) * norm * norm;
       return use(std::ceil(std::log2(std::sqrt(steps_ * c / *schedule_.error) + 1) + 1));
     }
     add_to_trend(2 * std::log2(norm));
-    const double growth = (trend() - std::log2(alpha_)) / 2;  // of log2 s, from step to step
-    log_levels_ =
-        to_come < steps_ / 50 ? log_levels_ + growth : left_ / to_come - growth * (to_come - 1) / 2;
-    return use(std::round(std::log2(std::exp2(std::min(log_levels_, 64.0)) + 1) + 1));
+    return use(std::round(first_of_plan((trend() - std::log2(alpha_)) / 2, to_come)));
   }
 
  private:
@@ -89,21 +85,39 @@ class BitsByStep final : public CodeChooser {
   /// log2 rho by least squares; few steps count as if there had been more, without a trend.
   double trend() const { return products_ / (squares_ + std::pow(steps_ / 20, 3) / 12); }
 
-  static double levels(double bits) { return std::exp2(bits - 1) - 1; }
+  /// Bits of the first of so many steps, which rise by `growth` from step to step within what is
+  /// allowed, and are what is left in all.
+  double first_of_plan(double growth, double steps) const {
+    const double rise = growth * (steps - 1), wanted = left_ / steps;
+    double low = least() - std::abs(rise) - 1, high = most() + std::abs(rise) + 1;
+    for (int halving = 0; halving < 60; ++halving) {
+      const double first = (low + high) / 2;
+      (mean_of_line(first, first + rise) < wanted ? low : high) = first;
+    }
+    return std::clamp((low + high) / 2, least(), most());
+  }
+  /// Of what goes from one number to another, cut off where it is not allowed.
+  double mean_of_line(double from, double to) const {
+    if (std::abs(to - from) < 1e-9) return std::clamp(from, least(), most());
+    const auto integral = [&](double x) {
+      const double inside = std::clamp(x, least(), most());
+      return inside * inside / 2 + (x - inside) * inside;
+    };
+    return (integral(to) - integral(from)) / (to - from);
+  }
+  double least() const { return static_cast<double>(schedule_.min_bits); }
+  double most() const { return static_cast<double>(std::min(schedule_.max_bits, most_packed)); }
 
   std::uint16_t use(double bits) {
-    const auto least = static_cast<double>(schedule_.min_bits);
-    const auto most = static_cast<double>(schedule_.max_bits);
-    bits = std::clamp(std::round(bits), least, most);
-    if (bits > most_packed) bits = schedule_.max_bits == whole_bits ? whole_bits : most_packed;
-    left_ -= std::log2(levels(bits));
-    return static_cast<std::uint16_t>(std::min(bits, most_packed + 1.0) - least);
+    bits = std::clamp(std::round(bits), least(), static_cast<double>(schedule_.max_bits));
+    if (bits > most()) bits = static_cast<double>(schedule_.max_bits);
+    left_ -= bits;
+    return static_cast<std::uint16_t>(std::min(bits, most() + 1) - least());
   }
 
   const Schedule schedule_;
   const double steps_, alpha_, scale_;
-  double log_levels_ = 0;
-  double left_ = 0;  // sum of log2 s, of the steps to come
+  double left_ = 0;  // bits of the steps to come
   double step_ = 0;
   double count_ = 0, mean_step_ = 0, mean_ = 0, squares_ = 0, products_ = 0;  // of norms
 };
@@ -117,9 +131,19 @@ struct DqSgd {
 
   std::shared_ptr<const Codes> codes(const Training& training) const {
     Codes codes;
-    if (!training.eta && (!schedule.alpha || schedule.error))
+    const double alpha = schedule.alpha_at(training.eta.value_or(0));
+    if (!training.eta && (!schedule.alpha || schedule.error)) {
       codes.lacks = schedule.error ? "mean_bits" : "alpha";
-    if (!schedule.horizon && !training.updates) codes.lacks = "horizon";
+      codes.why = "is needed where the learning rate is not one number";
+    } else if (!(alpha > 0 && alpha <= 1)) {
+      codes.lacks = "alpha";
+      codes.why =
+          "is needed: 1 - 2 nu eta + L nu eta^2 is not between 0 and 1 at this learning rate";
+    }
+    if (!schedule.horizon && !training.updates) {
+      codes.lacks = "horizon";
+      codes.why = "is needed where stop.updates is not there";
+    }
     for (auto bits = schedule.min_bits; bits <= std::min(schedule.max_bits, most_packed); ++bits)
       codes.compressors.push_back(std::make_shared<const CompressorOf<Qsgd>>(Qsgd{
           .levels = levels_of(bits), .bits = static_cast<double>(bits), .parts = {one_bucket}}));
@@ -143,7 +167,7 @@ void check_contraction(Fields& fields, const Schedule& schedule) {
   if (known && *schedule.nu > *schedule.L)
     fields.complain("nu", "is convexity, and no more than the smoothness L");
   if (schedule.error && !schedule.L)
-    fields.complain("L", "is needed, too: an error of the loss is L eta^2 d / (8 P) times others");
+    fields.complain("L", "is needed, too: an error of the loss is L eta^2 d / (8 K) times others");
   fields.idle("L", schedule.alpha && schedule.mean_bits && schedule.L,
               "says nothing beside alpha and mean_bits");
 }

@@ -15,9 +15,8 @@ struct Largest {
 
 /// Digit by digit, from the first on: how many numbers begin as the k-th largest does, and go on
 /// with each digit.
-template <class Real>
+template <int digit = 11, class Real>
 Largest<Real> kth_largest(std::span<const Real> row, std::size_t k) {
-  constexpr int digit = 11;
   BitsOf<Real> found = 0, decided = 0;  // its first bits, and which these are
   for (int shift = 8 * sizeof(Real) - 1; shift > 0;) {
     const int bits = std::min(digit, shift);
@@ -42,7 +41,8 @@ Largest<Real> kth_largest(std::span<const Real> row, std::size_t k) {
 template <class Real>
 void keep_largest(std::span<Real> row, std::size_t k) {
   if (k >= row.size()) return;
-  const Largest<Real> last = kth_largest<Real>(row, k);
+  const std::span<const Real> read = row;
+  const Largest<Real> last = row.size() < 512 ? kth_largest<4>(read, k) : kth_largest(read, k);
   const auto at_last = row.begin() + static_cast<std::ptrdiff_t>(last.places);
   for (auto x = row.begin(); x < at_last; ++x) *x = magnitude(*x) >= last.magnitude ? *x : Real{0};
   for (auto x = at_last; x < row.end(); ++x) *x = magnitude(*x) > last.magnitude ? *x : Real{0};

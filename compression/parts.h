@@ -32,7 +32,8 @@ struct Parts {
     return tensors.empty() ? numbers : static_cast<double>(std::ranges::max(tensors));
   }
 
-  /// The sum of f(length) over the parts of a row of so many numbers.
+  /// The sum of f(length) over the parts of a row of so many numbers, in proportion where it is not
+  /// that of the tensors.
   template <class Function>
   double sum(double numbers, const Function& f) const {
     if (bucket) {
@@ -41,9 +42,10 @@ struct Parts {
       return (whole > 0 ? whole * f(length) : 0) + (rest > 0 ? f(rest) : 0);
     }
     if (tensors.empty()) return f(numbers);
-    double result = 0;
-    for (const std::uint32_t length : tensors) result += f(static_cast<double>(length));
-    return result;
+    double result = 0, all = 0;
+    for (const std::uint32_t length : tensors)
+      all += length, result += f(static_cast<double>(length));
+    return all == numbers ? result : result * (numbers / all);
   }
 
   /// f(part) of each, in their order.

@@ -56,9 +56,10 @@ Message read(Fields& fields) {
               "all draw the same places for their n-th gradients, which are not sent then, and a "
               "ring can add");
   const auto memory = read_memory(fields);
-  if (memory && !memory->estimate && random_k.scaled && fields.good())
+  if (memory && random_k.scaled && fields.good() &&
+      (!memory->estimate || memory->estimate->lambda == 1))
     fields.complain("memory", "grows without bound where what is sent is scaled",
-                    "without it; or scaled: false beside it");
+                    "without it; lambda below 1; or scaled: false beside it");
   if (!fields.good()) return {};
   return message_by(random_k, memory);
 }

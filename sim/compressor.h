@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,9 +17,9 @@ class Compressor;
 
 /// What is known of a run before it begins.
 struct Training {
-  double numbers = 0;         // of a gradient
-  std::optional<double> eta;  // the learning rate, if it is constant
-  std::uint32_t learners = 1;
+  double numbers = 0;                         // of a gradient
+  std::optional<double> eta;                  // the learning rate, if it is constant
+  std::uint32_t gradients = 1;                // in an update
   std::optional<std::uint64_t> updates = {};  // at most
 };
 
@@ -35,7 +35,7 @@ class CodeChooser {
 struct Codes {
   std::vector<std::shared_ptr<const Compressor>> compressors;
   std::function<std::unique_ptr<CodeChooser>()> make_chooser;  // of a run
-  std::string lacks = {};  // the key without which there is none; empty: nothing
+  std::string_view lacks = {}, why = {};  // the key without which there is none; empty: nothing
 };
 
 /// What a learner makes of a row of numbers before it sends it: fewer bytes, from which the

@@ -67,7 +67,7 @@ class Fit:
 
 
 SHAPE = {
-    "file": str, "verdict": str, "column": (str, None), "learner_column": (str, None), "evened": bool, "slowest_of": int,
+    "file": str, "verdict": str, "column": (str, None), "learner_column": (str, None), "evened": bool, "slowest_of?": int,
     "variation": (float, None), "variation_within": (float, None), "cluster": {"persistence?": {"kind?": str}},
 }  # fmt: skip
 

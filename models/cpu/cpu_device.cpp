@@ -30,8 +30,8 @@ struct ReplayedRun {
   Lowering lowering;
   RateFactors rate_factors;
   MeanSinceEvaluation compression_error;
-  std::vector<double> remembered;  // [learner]: the sum of its memory
-  double remembered_back = 0;      // likewise, of the messages back
+  std::vector<std::uint64_t> remembered;  // [learner]: the sum of its memory's bits
+  std::uint64_t remembered_back = 0;      // likewise, of the messages back
   std::uint32_t updates = 0;
   StateLayout layout;
   std::vector<Aligned<Real>> values;     // [slot][numbers of a state]
@@ -103,9 +103,7 @@ class CpuDevice final : public Device {
 
  private:
   static void refuse_steps(const Tape& tape) {
-    const auto back = [](const Rule& rule) { return rule.back && rule.back->memory; };
-    if (std::ranges::none_of(tape.messages, &Message::of_steps) &&
-        std::ranges::none_of(tape.rules, back))
+    if (std::ranges::none_of(tape.messages, &Message::of_steps) && !remembers_back(tape.rules))
       return;
     for (const Rule& rule : tape.rules)
       if (divides_by_rate(optimiser_of(rule)))
@@ -253,7 +251,11 @@ class CpuDevice final : public Device {
     if (moved) return;
     if (step.count == 0) std::ranges::fill(step_, Real(0));
     if (run.tape.wants_norms) norm_ = norm_of_mean(rate);
-    if (rule.back) send_back(run, step, rate);
+    if (rule.back)
+      send_back(run, step, rate);
+    else if (remembers_back(run.tape.rules))
+      std::copy_n(memory_back(run.layout, run.values[step.base].data()), run.layout.parameters,
+                  memory_back(run.layout, run.values[step.out].data()));
     apply_rule<Real>(rule, run.layout, statistics_.decay,
                      {run.at(step.base), run.at(step.out), rate}, step_);
   }
@@ -312,7 +314,8 @@ class CpuDevice final : public Device {
     const Message& message = *run.tape.rules[step.rule].back;
     MemoryRows<Real> memory;
     if (message.memory)
-      memory = {run.at(step.base).memory, run.at(step.out).memory, &run.remembered_back};
+      memory = {memory_back(run.layout, run.values[step.base].data()),
+                memory_back(run.layout, run.values[step.out].data()), &run.remembered_back};
     messages_.make(
         message, 1, false,
         stream({run.tape.seed, run.tape.replica, Purpose::compression, server, run.updates++}),

@@ -102,6 +102,11 @@ const OptimiserCatalog& optimiser_catalog() {
   return catalog;
 }
 
+bool remembers_back(std::span<const Rule> rules) {
+  return std::ranges::any_of(rules,
+                             [](const Rule& rule) { return rule.back && rule.back->memory; });
+}
+
 StateLayout layout_of(std::span<const Rule> rules, std::size_t parameters,
                       const Statistics& statistics) {
   const auto d = static_cast<std::uint32_t>(parameters);
@@ -116,8 +121,7 @@ StateLayout layout_of(std::span<const Rule> rules, std::size_t parameters,
   });
   if (std::ranges::any_of(rules, [](const Rule& rule) { return rule.ema != 0; }))
     layout.average = place(d);
-  const auto remembers = [](const Rule& rule) { return rule.back && rule.back->memory; };
-  if (std::ranges::any_of(rules, remembers)) layout.memory = place(d);
+  if (remembers_back(rules)) place(d);
   return layout;
 }
 
@@ -129,7 +133,8 @@ void complete(std::span<const Rule> rules, const StateLayout& layout, std::span<
     if (kept) std::fill_n(state.parts[part], count, static_cast<Real>(of.start));
   });
   if (state.average) std::copy_n(state.w, layout.parameters, state.average);
-  if (state.memory) std::fill_n(state.memory, layout.parameters, Real{0});
+  if (remembers_back(rules))
+    std::fill_n(memory_back(layout, initial.data()), layout.parameters, Real{0});
 }
 
 template <class Real>

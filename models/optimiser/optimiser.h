@@ -44,6 +44,14 @@ const OptimiserCatalog& optimiser_catalog();
 StateLayout layout_of(std::span<const Rule> rules, std::size_t parameters,
                       const Statistics& statistics);
 
+/// Whether a server remembers what its messages left out (Rule::back).
+bool remembers_back(std::span<const Rule> rules);
+/// What it remembers [parameters], the last part of the state that begins there.
+template <class Real>
+Real* memory_back(const StateLayout& layout, Real* state) {
+  return state + layout.numbers - (layout.parameters + 3) / 4 * 4;
+}
+
 /// Completes the initial state, whose w is set.
 template <class Real>
 void complete(std::span<const Rule> rules, const StateLayout& layout, std::span<Real> initial);

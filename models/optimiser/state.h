@@ -24,7 +24,6 @@ struct StateAt {
   Real* w;                  // [parameters]
   Real* parts[most_parts];  // in the optimiser's order; null: the run has no such part
   Real* average;            // [parameters], of an ema; null: there is none
-  Real* memory;             // [parameters], of the messages back (Rule::back); null: likewise
 
   GRADRACE_HD const Real* evaluated() const { return average != nullptr ? average : w; }
 };
@@ -37,7 +36,6 @@ struct StateLayout {
   std::uint64_t numbers;             // of a state
   std::uint64_t parts[most_parts];   // where each begins; 0: there is none
   std::uint64_t average;
-  std::uint64_t memory = 0;
 
   GRADRACE_HD bool only_w() const { return numbers == beside; }
 
@@ -51,7 +49,7 @@ struct StateLayout {
   template <class Real>
   GRADRACE_HD StateAt<Real> at(Real* w, Real* rest) const {
     const auto place = [&](std::uint64_t at) { return at > 0 ? rest + (at - beside) : nullptr; };
-    StateAt<Real> state{w, {}, place(average), place(memory)};
+    StateAt<Real> state{w, {}, place(average)};
     for (std::size_t part = 0; part < most_parts; ++part) state.parts[part] = place(parts[part]);
     return state;
   }

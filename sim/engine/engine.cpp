@@ -35,6 +35,7 @@ static std::vector<Carriage> carried(const Race& race) {
     carried.back().coded = plan.message.compressor != nullptr;
     carried.back().reading_up = plan.decoding;
     if (!plan.rule.back) continue;
+    carried.back().sends_back = true;
     carried.back().back = plan.rule.back->compressor->bytes(full / sizeof(float));
     carried.back().making_back = plan.encoding;
     carried.back().reading_back = plan.decoding;

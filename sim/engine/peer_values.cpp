@@ -125,7 +125,7 @@ Use PeerValues::use(const GradientFacts& gradient, std::uint32_t gradients) {
 void PeerValues::step(const GradientFacts& gradient) {
   Peer& peer = peers_[gradient.learner];
   const Use moved = use(gradient, 1);
-  change(peer, tape_.update(peer.value, plan_, {&moved, 1}));
+  change(peer, tape_.update(peer.value, race_.plan_at(plan_, updates()), {&moved, 1}));
   GradientFacts used = gradient;
   used.staleness = moved.staleness;
   count({&used, 1});
@@ -154,7 +154,8 @@ void PeerValues::step_all(std::span<const GradientFacts> gradients) {
     send(gradient, together);
     if (made.message.of_steps()) uses_.back().weight = 1.0 / together;
   }
-  const ValueId next = tape_.update(peers_[gradients[0].learner].value, plan_, uses_);
+  const ValueId next =
+      tape_.update(peers_[gradients[0].learner].value, race_.plan_at(plan_, updates()), uses_);
   for (const GradientFacts& gradient : gradients) change(peers_[gradient.learner], next);
   count(used_);
 }

@@ -81,12 +81,11 @@ void Transit::depart(std::uint32_t learner, std::uint32_t draw, std::uint32_t ve
                      std::uint16_t plan, double now) {
   Way& way = ways_[learner];
   way.draw = draw;
-  const double back = carried_[plan].back;
+  const Carriage& carried = carried_[plan];
   const std::uint32_t lacks = version - way.version;
-  const bool follows = back > 0 && way.has_model && carried_[way.plan].back > 0;
-  way.lacks = follows && lacks * back <= carried_[plan].down ? lacks : Way::none;
-  way.version = version;
-  way.has_model = true;
+  const bool follows = carried.sends_back && way.follows;
+  way.lacks = follows && lacks * carried.back <= carried.down ? lacks : Way::none;
+  way.reads = version;
   way.plan = plan;
   const double departure = std::max(now, free_at_);
   if (outgoing_ && departure > now) {
@@ -116,6 +115,8 @@ void Transit::travel(std::uint32_t learner, double from) {
   };
   const ServerLinks none, &network = facts_.network ? *facts_.network : none;
   way.place = Place::away;
+  way.version = way.reads;
+  way.follows = carried_[way.plan].sends_back;
   way.begin = from + latency(network.pull, Purpose::pull);
   if (way.lacks != Way::none) way.begin += way.lacks * carried_[way.plan].reading_back;
   way.runtime = runtime_(learner, way.begin);
@@ -247,7 +248,7 @@ Happening Transit::change(std::uint32_t learner, double now) {
   way.changed = now;
   schedule_change(learner, now);
   if (!way.down) return {std::exchange(way.due, false) ? Kind::back : Kind::passage, learner};
-  way.has_model = false;
+  way.follows = false;
   if (way.place == Place::nowhere || way.place == Place::queued) return {Kind::passage};
   way.due = true;
   return {Kind::loss, learner};

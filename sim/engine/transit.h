@@ -31,7 +31,8 @@ struct ServerLinks {
 struct Carriage {
   double down = 0, up = 0;  // bytes of the model, and of what a gradient is sent as
   bool coded = false;       // it is a message
-  double back = 0;          // of the message of an update; 0: there are none, models are pulled
+  bool sends_back = false;  // updates, as messages of so many bytes
+  double back = 0;
   double reading_up = 0;    // time of the server, for a gradient
   double making_back = 0;   // likewise, for an update
   double reading_back = 0;  // of a learner, for an update
@@ -139,11 +140,13 @@ class Transit {
     double changed = 0;             // when it went down, or came back
     std::uint32_t draw = 0;
     std::uint32_t failures = 0;  // that are over
-    std::uint32_t version = 0;   // of its model
+    std::uint32_t version = 0;   // of its model, as it is pulled whole
+    std::uint32_t reads = 0;     // the version that it pulls, or pulled last
     std::uint32_t lacks = none;  // updates sent back, to pull; none: it pulls the model
     std::uint16_t plan = 0;
     Place place = Place::nowhere;
-    bool down = false, due = false, has_model = false;
+    bool down = false, due = false;
+    bool follows = false;  // it has a model to which updates are sent
 
     static constexpr std::uint32_t none = ~std::uint32_t{0};
   };
@@ -153,6 +156,11 @@ class Transit {
   /// The timer's place among the learners in waiting_.
   std::uint32_t timer() const { return static_cast<std::uint32_t>(ways_.size()); }
 
+  /// Bytes.
+  double up(const Way& way) const {
+    const Carriage& carried = carried_[way.plan];
+    return codes_ && carried.coded ? codes_->bytes(way.version) : carried.up;
+  }
   void pull(std::uint32_t learner, double from);
   void travel(std::uint32_t learner, double from);
   Happening reach_server(std::uint32_t who, double now);
@@ -167,11 +175,6 @@ class Transit {
   TripFacts trip(std::uint32_t learner, double now) const;
 
   const TransitFacts& facts_;
-  double up(const Way& way) const {
-    const Carriage& carried = carried_[way.plan];
-    return codes_ && carried.coded ? codes_->bytes(way.version) : carried.up;
-  }
-
   const std::vector<Carriage> carried_;  // [plan]
   const CodeHistory* const codes_;
   const ServerTimes times_;

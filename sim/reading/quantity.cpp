@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -66,7 +67,9 @@ std::string number_for(std::string_view quantity) {
     if (one.name == unit) return number_text(number * one.factor) + std::string(one.of);
   if (const Unit size = size_of(unit); !size.name.empty())
     return number_text(number * size.factor) + std::string(size.of);
-  return std::string(digits) + ", the number alone";
+  const bool is_word = std::ranges::all_of(
+      unit, [](unsigned char c) { return std::isalpha(c) != 0 || c == '%' || c >= 0x80; });
+  return is_word && digits != "0" ? std::string(digits) + ", the number alone" : "";
 }
 
 }  // namespace gradrace

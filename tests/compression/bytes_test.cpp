@@ -45,6 +45,12 @@ TEST_CASE("compression: a message has the bytes of its code") {
   CHECK(message_from(chunked + R"(, "value_bits": 32})").compressor->bytes(5000) ==
         2 * 64 * (12 + 32) / 8);
   CHECK(bytes(R"({"kind": "sign", "majority": true})", 7850, 2) == 982);
+  // In proportion, where a network says that the model is larger than that which is trained.
+  for (const std::string& kind : {chunked + "}", std::string(R"({"kind": "qsgd", "levels": 3,
+      "bucket": "tensor", "code": "elias"})")}) {
+    const auto compressor = message_from(kind).compressor->of_tensors({4096, 8192});
+    CHECK(compressor->bytes(122880) == 10 * compressor->bytes(12288));
+  }
 }
 
 // Elias's omega code of n >= 1: the binary digits of n, of the number of these less one, and so on.

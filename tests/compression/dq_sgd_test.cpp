@@ -75,7 +75,7 @@ TEST_CASE("dq-sgd: bits grow, stay or shrink with the norm of the gradient") {
 }
 
 TEST_CASE("dq-sgd: mean_bits are the bits of all steps in the mean, whatever the norms") {
-  for (const double wanted : {6.5, 10.0})
+  for (const double wanted : {3.0, 4.0, 6.5, 10.0})
     for (const double ratio : {1.0, 0.98, 0.95, 1.01}) {
       const auto norm = [&](std::uint32_t n) { return std::pow(ratio, n / 2.0) * (1 + n % 3); };
       const auto bits =
@@ -193,6 +193,11 @@ TEST_CASE("dq-sgd: what it cannot know is refused with the cure") {
        "compression.L");
   says(refusal(R"({"kind": "dq-sgd", "error": 1, "alpha": 0.5})", constant + updates),
        "compression.L");
+  says(refusal(R"({"kind": "dq-sgd", "mean_bits": 4, "nu": 1, "L": 1})",
+               R"("learning_rate": {"kind": "constant", "eta": 3})" + updates),
+       "compression.alpha");
+  says(refusal(R"({"kind": "sign", "down": )" + mean + "}", constant + updates),
+       "compression.down");
   says(refusal(R"({"kind": "dq-sgd", "mean_bits": 4, "alpha": 0.9, "down": "same"})",
                constant + updates),
        "compression.down");

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 
+#include "models/make_device.h"
 #include "tests/compression/kinds.h"
 #include "tests/support/race_text.h"
 
@@ -170,6 +171,22 @@ TEST_CASE("compression: a server remembers what its messages left out of steps")
   }
 }
 
+TEST_CASE("compression: what a server remembers is of its own run, also before `from`") {
+  const Point point = point_from(
+      R"({"cluster": {"learners": 2, "runtime": {"distribution": "exponential", "mean": 1}},
+          "protocol": {"kind": "async"}, "model": {"kind": "quadratic", "dimensions": 40},
+          "learning_rate": {"kind": "constant", "eta": 0.1}, "stop": {"updates": 30},
+          "compression": {"kind": "top-k", "k": 4, "from": 5,
+                          "down": {"kind": "top-k", "k": 4, "memory": {}}}})");
+  const Race race = point.race();
+  const auto device = make_device(*point.model, {});
+  for (std::uint32_t replica = 0; replica < 3; ++replica) {
+    const auto fresh = make_device(*point.model, {});
+    CHECK(run_race({race, replica}, device.get()).hash ==
+          run_race({race, replica}, fresh.get()).hash);
+  }
+}
+
 TEST_CASE("compression: EF21 and EF-BV follow each learner's gradient") {
   const auto check = [](const std::string& memory, double lambda, double nu) {
     Row h{};
@@ -230,6 +247,16 @@ TEST_CASE("compression: votes make steps of the learning rate by the sign of the
   const double better = (500 * 2.25 - 2 * loss(R"("sync")")) / 2;  // went to 0.5, the others to 1.5
   CHECK(std::abs(better - std::round(better)) < 1e-3);
   CHECK(loss(R"("all-reduce")") == loss(R"("sync")"));
+  const auto from_late = [](const std::string& compression) {
+    const Point point = point_from(
+        R"({"cluster": {"learners": 3, "runtime": {"distribution": "exponential", "mean": 1}},
+            "protocol": {"kind": "all-reduce"}, "model": {"kind": "quadratic", "dimensions": 500},
+            "learning_rate": {"kind": "constant", "eta": 0.5}, "stop": {"updates": 9})" +
+        compression + "}");
+    return run_training(point).hash;
+  };
+  CHECK(from_late(R"(, "compression": {"kind": "sign", "majority": true, "from": 99})") ==
+        from_late(""));
   const RunRecord record = run_timing(timed(R"({"kind": "sign", "majority": true})").race());
   CHECK(record.learners[0].exchanged.sent == 64 * 1024);
   CHECK(record.learners[0].exchanged.received == 32768 + 64 * 1024);

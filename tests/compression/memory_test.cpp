@@ -65,12 +65,12 @@ void check_conservation(const std::string& kind, double decay, double bound) {
   MessageMaker<Real> maker{Packing(d), {}};
   std::vector<Real> before(d), after(d);
   std::vector<double> put_in(d), sent(d);
-  double sum = 0;
+  std::uint64_t bits = 0;
   for (std::uint32_t step = 0; step < 200; ++step) {
     std::vector<Real> row = normal_numbers<Real>(d, step);
     for (std::size_t i = 0; i < d; ++i) put_in[i] += row[i] - (1 - decay) * before[i];
     maker.make(message, 1, false, words_of(step), row,
-               {step > 0 ? before.data() : nullptr, after.data(), &sum});
+               {step > 0 ? before.data() : nullptr, after.data(), &bits});
     std::swap(before, after);
     for (std::size_t i = 0; i < d; ++i) {
       sent[i] += row[i];
@@ -100,9 +100,9 @@ TEST_CASE("compression: what leaves nothing out has a memory of 0") {
                                  R"({"kind": "uniform", "bits": 32, "memory": {}})"}) {
     MessageMaker<float> maker{Packing(50), {}};
     std::vector<float> row = normal_numbers<float>(50), after(50, 1);
-    double sum = 1;
-    maker.make(message_from(kind), 1, false, words_of(0), row, {nullptr, after.data(), &sum});
-    CHECK(sum == 0);
+    std::uint64_t bits = 1;
+    maker.make(message_from(kind), 1, false, words_of(0), row, {nullptr, after.data(), &bits});
+    CHECK(bits == 0);
     CHECK(after == std::vector<float>(50, 0));
     CHECK(row == normal_numbers<float>(50));
   }

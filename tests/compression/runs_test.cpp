@@ -220,7 +220,7 @@ TEST_CASE("compression: what does not go together is refused with the cure") {
   };
   const std::string async = R"({"kind": "async"})";
   says(refusal(R"({"kind": "d-psgd", "graph": "ring"})", R"({"kind": "terngrad"})"),
-       "compression: is of gradients, or of steps from a model that all have");
+       "compression: is of gradients, or of how far learners have come");
   const auto with_tree = [&] {
     return point_of(R"({"kind": "all-reduce"})", R"({"kind": "qsgd", "bits": 4})",
                     R"(, "network": {"topology": "mesh", "collective": "tree"})");

@@ -84,7 +84,7 @@ class Plots(ProgramTest):
             (self.folder / "o/runs.csv").write_text(runs)
             (self.folder / "o/curve.csv").write_text(curve)
         (self.folder / "o/manifest.json").write_text((self.folder / "o/manifest.json").read_text().replace('"version": {', '"version": 5, "other": {'))
-        self.assertIn("o: its files are not as gradrace writes them: TypeError", self.call("report", "o", status=1)[1])
+        self.assertIn("o/manifest.json: cannot be read: version: expected an object, got 5", self.call("report", "o", status=1)[1])
 
     def test_a_file_that_is_not_there_is_told(self):
         self.call("run", self.write(BASE), "--out", "o", "--quiet")

@@ -144,7 +144,7 @@ struct InPlaceReplayKernel {
   /// The state at hand, whose w is elsewhere.
   GRADRACE_HD StateAt<float> beside(const RunAt& run, float* state) const {
     float* next = sums(state) + network.numbers;  // behind the sums
-    StateAt<float> result{nullptr, {}, nullptr, nullptr};
+    StateAt<float> result{nullptr, {}, nullptr};
     const auto take = [&](std::uint64_t at) {
       float* const taken = at > 0 ? next : nullptr;
       if (at > 0) next += network.numbers;

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "models/cpu/cpu_device.h"
+#include "models/cpu/message_maker.h"
 #include "models/make_device.h"
 #include "sim/cli/commands/model_cost.h"
 #include "sim/cli/commands/process_usage.h"
@@ -153,6 +154,29 @@ FirstPart first_part_of(const Point& point, const RunSizes& sizes, const Evaluat
   return part;
 }
 
+/// Of making one, by a row of a million numbers at most.
+double seconds_of_message(const Point& point, std::size_t numbers) {
+  if (!point.with_compression()) return 0;
+  Message message = point.first_plan.message;
+  if (const auto codes = point.codes()) message.compressor = codes->compressors.front();
+  const std::size_t tried = std::min<std::size_t>(numbers, 1 << 20);
+  std::vector<float> row(tried), before(tried), after(tried);
+  for (std::size_t i = 0; i < tried; ++i)
+    row[i] = static_cast<float>(i * 2'654'435'761 % 1009) / 1009 - 0.5f;
+  MessageMaker<float> maker{Packing(tried), {}};
+  std::uint64_t bits = 0;
+  MemoryRows<float> memory;
+  if (message.memory) memory = {nullptr, after.data(), &bits};
+  maker.make(message, 1, false, stream({}), row, memory);
+  if (message.memory) {
+    before = after;
+    memory.before = before.data();
+  }
+  const auto begin = Clock::now();
+  maker.make(message, 1, false, stream({}), row, memory);
+  return seconds_since(begin) * static_cast<double>(numbers) / static_cast<double>(tried);
+}
+
 RunCost cost_on_cpu(const Point& point, const RunSizes& sizes, const RunPlan::Group& group,
                     const ModelCost& model, std::size_t missing, std::size_t helpers,
                     double patience) {
@@ -179,7 +203,8 @@ RunCost cost_on_cpu(const Point& point, const RunSizes& sizes, const RunPlan::Gr
   const double scratch = point.with_compression() ? 4 : 2;  // of the device
   const double share = first.pace.progress() > 0 ? first.pace.progress() : 1;
   const double minibatch = race.plans[0].recipe.minibatch;
-  cost.seconds += (static_cast<double>(first.counts.gradients) * model.gradient(minibatch) +
+  cost.seconds += (static_cast<double>(first.counts.gradients) *
+                       (model.gradient(minibatch) + seconds_of_message(point, numbers)) +
                    static_cast<double>(first.counts.evaluations) * model.evaluation +
                    static_cast<double>(first.counts.terms) * 2 * state / moved_bytes) /
                   share;

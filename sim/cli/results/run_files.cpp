@@ -85,7 +85,8 @@ void add_compression_columns(std::vector<CsvColumn<RunRow>>& columns) {
       Role::result, bits_per_coordinate);
   add("bytes_pushed", "bytes", "of messages to the server, or to other learners", Role::count,
       [](auto&, const ExchangeTotals& all) { return all.sent; });
-  add("bytes_pulled", "bytes", "of models from the server, or of messages of other learners",
+  add("bytes_pulled", "bytes",
+      "of models, or updates as messages, from the server, or of messages of other learners",
       Role::count, [](auto&, const ExchangeTotals& all) { return all.received; });
 }
 

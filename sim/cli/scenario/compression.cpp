@@ -1,6 +1,7 @@
 #include "sim/cli/scenario/compression.h"
 
 #include "compression/catalog.h"
+#include "models/optimiser/optimiser.h"
 #include "protocols/catalog.h"
 
 namespace gradrace {
@@ -73,30 +74,50 @@ static void check_times(Fields& fields, const Point& point) {
                       "cluster.network with model_bytes, or a server and a model");
   if (point.sampler == Sampler::events) return;
   if (point.compressed_from > 0)
-    fields.complain("compression.from", "is one update, and order statistics are of all",
-                    "0, or sampler: events");
+    fields.complain(
+        "compression.from",
+        "begins at one update, and this sampler draws times of updates that are all alike",
+        "0, or sampler: events");
   if (point.transit().any() && !point.cluster.transit.any())
     fields.complain("compression.decode", "is work of the server", "0, or sampler: events");
 }
 
+/// What a memory of steps needs of the optimiser and the learning rate.
+static void check_steps(Fields& fields, const Point& point) {
+  const auto& back = point.first_plan.rule.back;
+  const bool of_steps = point.first_plan.message.of_steps();
+  const bool divides = divides_by_rate(optimiser_of(point.first_plan.rule));
+  if (of_steps && divides)
+    fields.complain("compression.memory.of",
+                    "does not go with an optimiser that divides by the rate",
+                    "gradient; or optimiser.kind: sgd");
+  if (back && back->memory && divides)
+    fields.complain("compression.down.memory",
+                    "is of steps, which an optimiser that divides by the rate does not have",
+                    "without it; or optimiser.kind: sgd");
+  if (of_steps && point.learning_rate && point.learning_rate->differs())
+    fields.complain("compression.memory.of",
+                    "does not go with a learning rate that is known when a gradient is used",
+                    "gradient; or a rate without staleness and distance");
+}
+
 void check_codes(Fields& fields, const Point& point) {
   if (!point.make_protocol || !fields.good()) return;
+  if (point.with_compression()) check_steps(fields, point);
   const auto codes = point.codes();
   if (!codes) return;
   if (!point.make_protocol().has_server())
-    fields.complain("compression", "has the bits that come with a value from a server",
-                    "a protocol with a server, or another kind");
+    fields.complain(
+        "compression",
+        "gives each value the bits of the gradients at it, and no server sends values here",
+        "a protocol with a server, or another kind");
   if (!point.with_model())
     fields.complain("compression", "goes by norms of gradients, and this run is timing-only",
                     "a model, or another kind");
   if (point.first_plan.rule.back)
-    fields.complain("compression.down", "is made of gradients that all have one code", "full");
-  if (codes->lacks == "horizon")
-    fields.complain("compression.horizon", "is needed where stop.updates is not there",
-                    "the number of updates");
-  else if (!codes->lacks.empty())
-    fields.complain("compression." + codes->lacks,
-                    "is needed in place of what goes by one learning rate, and this one changes");
+    fields.complain("compression.down", "needs gradients of one code", "full");
+  if (!codes->lacks.empty())
+    fields.complain("compression." + std::string(codes->lacks), std::string(codes->why));
 }
 
 void check_compression(Fields& fields, const Point& point) {
@@ -106,13 +127,25 @@ void check_compression(Fields& fields, const Point& point) {
   };
   const auto protocol = point.make_protocol();
   if (!sends(protocol))
-    fields.complain("compression", "is of gradients, or of steps from a model that all have",
-                    "without it; or " + protocols_with(sends));
+    fields.complain(
+        "compression",
+        "is of gradients, or of how far learners have come from a model that all have, and these "
+        "exchange other models",
+        "without it; or " + protocols_with(sends));
   check_collective(fields, point);
   check_times(fields, point);
   const bool votes = point.first_plan.message.compressor->votes();
   fields.idle("compression.down", point.first_plan.rule.back && !protocol.has_server() && !votes,
               "is what a server sends", "full");
+  const auto& back = point.first_plan.rule.back;
+  if (votes && !(back && back->compressor->votes()))
+    fields.complain("compression.down", "of votes is the sign of their sum", "same");
+  if (back && back->compressor->codes({}))
+    fields.complain("compression.down", "needs one code for all updates", "another kind, full");
+  for (const std::string_view key : {"of", "on_drop"})
+    fields.idle("compression.memory." + std::string(key),
+                !protocol.has_server() && (key == "on_drop" || !protocol->traits().one_value),
+                key == "of" ? "says nothing of models" : "says nothing where none is dropped");
   if (votes && !protocol.has_server() && !protocol->traits().one_value)
     fields.complain("compression.majority", "is of learners that make one step together",
                     "without it; or a server, or all-reduce");
@@ -123,6 +156,8 @@ void check_compression(Fields& fields, const Point& point) {
   const bool carried = protocol.has_server()
                            ? network && network->bandwidth.has_value()
                            : point.cluster.peers && point.cluster.peers->model_bytes > 0;
+  fields.idle("compression.code", !carried, "is of bytes, and they take no time here",
+              "cluster.network with bandwidth and model_bytes");
   const bool takes_time = carried || point.encode > 0 || point.decode > 0;
   fields.idle("compression", !point.with_model() && !takes_time,
               "says nothing where nothing is trained and bytes take no time",

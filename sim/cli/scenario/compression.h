@@ -10,7 +10,7 @@ void visit_compression(Fields& fields, Point& point);
 
 /// Whether the messages are made and carried where all else is as the point says.
 void check_compression(Fields& fields, const Point& point);
-/// The same of codes that change from step to step, when the learning rate is read.
+/// The same of what goes by the learning rate, when that is read.
 void check_codes(Fields& fields, const Point& point);
 
 }  // namespace gradrace

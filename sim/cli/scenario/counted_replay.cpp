@@ -28,6 +28,8 @@ void CountedReplay::replay(std::span<const Segment* const> wave, std::span<Resul
     for (const Step& step : program.steps)
       if (step.kind == Step::Kind::measure) measure(results[run].evaluations[step.first]);
     results[run].gradients_computed = program.computed;
+    const auto updates = std::ranges::count(program.steps, Step::Kind::update, &Step::kind);
+    if (counted.tape.wants_norms) results[run].norms.assign(static_cast<std::size_t>(updates), 1.0);
   }
 }
 

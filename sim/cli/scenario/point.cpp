@@ -72,11 +72,14 @@ Message Point::of_tensors(Message message) const {
 
 std::shared_ptr<const Codes> Point::codes() const {
   if (!with_compression()) return nullptr;
-  Training training{numbers_sent(), {}, cluster.learners, stop.updates};
-  const std::uint32_t k = make_protocol()->k();
+  const auto protocol = make_protocol();
+  const std::uint32_t k = protocol->k();
+  const double numbers = with_model() ? static_cast<double>(model->value_layout().numbers) : 0;
+  Training training{numbers, {}, k, stop.updates};
   constexpr std::uint64_t late = std::uint64_t{1} << 52;
   const Work begin, end{late, late, static_cast<double>(late)};
-  if (learning_rate && !learning_rate->differs() &&
+  if (learning_rate && !learning_rate->differs() && protocol->changes().empty() &&
+      !protocol->traits().needs_evaluations &&
       learning_rate->eta(begin, 0, k) == learning_rate->eta(end, 0, k))
     training.eta = learning_rate->eta(begin, 0, k);
   return first_plan.message.compressor->codes(training);

@@ -149,7 +149,7 @@ class Fits(fabricate.Folder):
     def test_a_damaged_folder_is_refused(self):
         self.read()
         (self.folder / "fit.json").write_text("{}")
-        with self.assertRaisesRegex(ResultsError, "race: cannot be read: KeyError"):
+        with self.assertRaisesRegex(ResultsError, "race: cannot be read: file: is missing"):
             fit.read_fit(self.folder)
 
 

@@ -59,10 +59,10 @@ class Search(fabricate.Folder):
         for change, words in (
             ({"switch_point": 2}, "switch_point must be a number from 0 to 1, got 2"),
             ({"switch_point": 0.3}, "no row of verdict pass has the share 0.3"),
-            ({"target": "0.9"}, "target must be a number from 0 to 1, got '0.9'"),
-            ({"cost": None}, "cost must be a number"),
+            ({"target": "0.9"}, 'target: expected a number, got "0.9"'),
+            ({"cost": None}, "cost: expected a number, got null"),
             ({"success_95": [0.8, 0.7]}, "success_95 must be a number from 0 to 0.7"),
-            ({"scenario": []}, "scenario is no object"),
+            ({"scenario": []}, "scenario: expected an object"),
         ):
             (self.folder / "search.json").write_text(json.dumps(facts | change))
             with self.assertRaisesRegex(ResultsError, f"search.(json|csv): cannot be read: {words}"):

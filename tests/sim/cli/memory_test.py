@@ -112,7 +112,7 @@ class SharedByPoints(ProgramTest):
             self.train(dataset, sweep)
 
     def test_times_of_a_trace(self):
-        (self.folder / "times.csv").write_text("time\n" + "\n".join(str(1 + i % 977) for i in range(20_000)))
+        (self.folder / "times.csv").write_text("time\n" + "\n".join(str(1 + i * i * 31 % 977) for i in range(20_000)))
         runtime = {"distribution": "empirical", "path": "times.csv", "column": "time"}
         scenario = changed(TIMING, cluster={"learners": 2, "runtime": runtime}, record=None, protocol={"kind": "k-async"})
         self.check(scenario, {"protocol.k": [1, 2], "stop.updates": [10 + i for i in range(25)]})  # 8 MB if each had its own
