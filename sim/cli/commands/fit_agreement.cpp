@@ -203,9 +203,14 @@ std::string agreement_text(const FitAgreement& agreement) {
     rows.push_back(
         {number.name, told(number.value), told(number.interval.low), told(number.interval.high)});
   std::string text = rows.size() > 1 ? aligned(rows) : "";
-  text += agreement.draws > 0
-              ? "  intervals: " + std::to_string(agreement.draws) + " bootstraps over rounds\n"
-              : "  no intervals: so many times would take too long to draw again\n";
+  const bool has_end = std::ranges::any_of(agreement.numbers, [](const FoundNumber& number) {
+    return number.value < number.interval.low || number.value > number.interval.high;
+  });
+  const std::string of_ends =
+      has_end ? "; those of ends of laws, which the times only come near, by simulated traces" : "";
+  text += agreement.draws > 0 ? "  intervals: " + std::to_string(agreement.draws) +
+                                    " bootstraps over rounds" + of_ends + "\n"
+                              : "  no intervals: so many times would take too long to draw again\n";
   for (const auto& doubt : agreement.doubts) text += "  warning: " + doubt + "\n";
   return text;
 }
