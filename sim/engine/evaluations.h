@@ -19,6 +19,9 @@ struct EvaluationPoint {
   double epoch = 0;             // NaN without a training set
   double learning_rate = 0;     // eta of a fresh gradient; NaN without a model
   std::uint32_t k = 0;
+  double bytes = 0;  // sent and received by all learners so far, where there are messages
+  double bits = std::numeric_limits<double>::quiet_NaN();  // of a number by the last code that is
+                                                           // known, where codes change
 };
 
 /// When values are evaluated: the race's schedule, by time and by work, and what has been

@@ -76,7 +76,13 @@ class Owner {
   EvaluationPoint point(std::uint32_t gradients_of_step, std::uint32_t k) const {
     const Totals& made = totals();
     const double epoch = race_.training_rows > 0 ? work_.epochs : not_known;
-    return {engine_.time(), made.updates, made.applied, epoch, eta(0, gradients_of_step), k};
+    EvaluationPoint now{
+        engine_.time(), made.updates, made.applied, epoch, eta(0, gradients_of_step), k};
+    if (!race_.has_messages()) return now;
+    for (const LearnerTotals& learner : learner_totals())
+      now.bytes += learner.exchanged.sent + learner.exchanged.received;
+    if (const CodeHistory* const codes = engine_.codes()) now.bits = codes->bits();
+    return now;
   }
   /// So many gradients of so many samples were applied.
   void count_work(std::uint64_t gradients, std::uint64_t samples) {

@@ -20,6 +20,7 @@ std::vector<std::pair<double Evaluation::*, double>> levels_of(const Point& poin
 CurveRecorder::CurveRecorder(const Point& point, Spool* rows)
     : point_(point),
       rows_(rows),
+      counts_bytes_(rows && point.with_compression() && counted_exchanges(point).bytes),
       targets_(levels_of(point)),
       target_times_(targets_.size(), std::numeric_limits<double>::quiet_NaN()),
       target_intervals_(target_times_) {}
@@ -36,10 +37,14 @@ void CurveRecorder::add(const CurvePoint& seen, std::span<const Evaluation> of_l
   if (!first_loss_ && point_.with_model()) first_loss_ = evaluation.loss;
   if (!rows_) return;
   const auto& file = curve_csv(point_);
-  const bool with_model = point_.with_model();
-  file.add(rows_->end(), {at, evaluation, with_model});
-  for (std::size_t learner = 0; learner < of_learners.size(); ++learner)
-    file.add(rows_->end(), {at, of_learners[learner], with_model, learner});
+  CurveRow row{at, evaluation, point_.with_model()};
+  if (!counts_bytes_) row.bytes = std::numeric_limits<double>::quiet_NaN();
+  file.add(rows_->end(), row);
+  for (std::size_t learner = 0; learner < of_learners.size(); ++learner) {
+    static_cast<Evaluation&>(row) = of_learners[learner];
+    row.learner = learner;
+    file.add(rows_->end(), row);
+  }
 }
 
 }  // namespace gradrace

@@ -30,6 +30,7 @@ class CurveRecorder final : public CurveSink {
  private:
   const Point& point_;
   Spool* const rows_;
+  const bool counts_bytes_;
   const std::vector<std::pair<double Evaluation::*, double>> targets_;
   std::vector<double> target_times_, target_intervals_;
   std::optional<double> last_time_;  // of an evaluation

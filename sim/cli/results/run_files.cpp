@@ -158,6 +158,16 @@ CsvFile<CurveRow> make_curve_csv(bool by_learner, bool compressed) {
                          Meaning("of messages, mean over those since the evaluation before",
                                  "||C(p) - p||^2 / ||p||^2, p what is sent by the message C(p)"),
                          &CurveRow::compression_error);
+    columns.emplace_back("bytes", "bytes",
+                         Meaning("of messages and models, of all learners, begun before it",
+                                 "bytes_pushed + bytes_pulled of runs.csv, so far"),
+                         &CurveRow::bytes, Role::count);
+    columns.emplace_back(
+        "bits", "bits",
+        Meaning("of a number of a message by the code in force, where codes change "
+                "from step to step",
+                "8 bytes of it / (model_bytes / 4)"),
+        &CurveRow::bits);
   }
   return {"curve.csv", "one evaluation of a run", std::move(columns)};
 }

@@ -248,13 +248,57 @@ class Output(ProgramTest):
         found["runs.csv"] += of_messages
         peers = changed(SMALL, sweep=None, protocol={"kind": "all-reduce"}, record={"evaluate": "each"}, compression={"kind": "sign", "memory": {}})
         by_learner = rows(self.run_small("peers", scenario=peers) / "curve.csv")
-        self.assertEqual(list(by_learner[0]), [*found["curve.csv"], "learner", "compression_error"])
+        self.assertEqual(list(by_learner[0]), [*found["curve.csv"], "learner", "compression_error", "bytes", "bits"])
         found["curve.csv"] = list(by_learner[0])
         named = {"cluster.learners": "<swept path>"} | {name + "0.1": name + "<x>" for name in ("time_to_loss_", "resolution_of_time_to_loss_")}
         for name, columns in found.items():
             expected = [column for column in told[name] if "time_to_error_<x>" not in column]
             self.assertEqual([named.get(column, column) for column in columns], expected, name)
         self.assertEqual(sorted(found), sorted(told))
+
+    def test_the_curve_of_a_compressed_run_has_bytes_and_ends_with_those_of_the_run(self):
+        links = {"learners": 4, "runtime": {"distribution": "exponential", "mean": 1}, "network": {"bandwidth": 1000, "model_bytes": 400}}
+        nodes = changed(links, network={"bandwidth": 1000, "topology": "mesh", "model_bytes": 400})
+        quadratic = {"kind": "quadratic", "dimensions": 100}
+        dq_sgd = {"kind": "dq-sgd", "mean_bits": 6, "alpha": 0.9}
+        sign = {"kind": "sign", "memory": {}}
+        for name, protocol, cluster, compression in (
+            ("sync", {"kind": "sync"}, links, dq_sgd),
+            ("async", {"kind": "async"}, links, {"kind": "qsgd", "bits": 4, "from": 7}),
+            ("cancelled", {"kind": "k-batch-sync", "k": 2}, links, sign),
+            ("peers", {"kind": "all-reduce"}, nodes, sign),
+            ("uncounted", {"kind": "sync"}, changed(links, network=None), sign),
+        ):
+            with self.subTest(name):
+                scenario = changed(
+                    SMALL, cluster=cluster, model=quadratic, protocol=protocol, sweep=None, stop={"updates": 30}, record={"every_updates": 4},
+                    compression=compression,
+                )  # fmt: skip
+                folder = self.run_small(name, scenario=scenario)
+                curve = [row for row in rows(folder / "curve.csv") if row["replica"] == "0"]
+                run = rows(folder / "runs.csv")[0]
+                if name == "uncounted":
+                    self.assertEqual({row["bytes"] for row in curve} | {run["bytes_pushed"]}, {""})
+                    continue
+                carried = [float(row["bytes"]) for row in curve]
+                self.assertEqual(carried, sorted(carried))
+                self.assertEqual(carried[-1], float(run["bytes_pushed"]) + float(run["bytes_pulled"]))
+                self.assertLess(len(curve), 2 * len(set(carried)))
+                if name != "sync":
+                    self.assertEqual({row["bits"] for row in curve}, {""})
+
+    def test_the_curve_has_the_bits_of_the_messages_of_the_update_before(self):
+        scenario = changed(
+            SMALL, model={"kind": "quadratic", "dimensions": 100}, protocol={"kind": "sync"}, sweep=None, stop={"updates": 30},
+            cluster={"learners": 2, "runtime": {"distribution": "deterministic", "value": 1}, "network": {"bandwidth": 1000, "model_bytes": 400}},
+            record={"every_updates": 1}, compression={"kind": "dq-sgd", "mean_bits": 6, "alpha": 0.9},
+        )  # fmt: skip
+        folder = self.run_small("bits", scenario=scenario)
+        curve = [row for row in rows(folder / "curve.csv") if row["replica"] == "0"][1:]  # an update each
+        self.assertGreater(len({row["bits"] for row in curve}), 2)
+        # an update's messages are those that were sent before it
+        pushed = sum(2 * float(row["bits"]) * 100 / 8 for row in curve)
+        self.assertEqual(pushed, float(rows(folder / "runs.csv")[0]["bytes_pushed"]))
 
     def test_the_manifest_explains_every_column_of_every_file(self):
         targets = {"loss": [0.5]}
