@@ -1,4 +1,4 @@
-"""Error, loss and disagreement against simulated time, updates, gradients or epochs."""
+"""Error, loss and disagreement against simulated time, updates, gradients, epochs or bytes."""
 
 from functools import cache
 
@@ -7,6 +7,7 @@ from plots import style
 from plots.bands import MOST_POINTS, band, linear, step
 from plots.panels import Panels
 from plots.sweep import DIVERGED
+from matplotlib.ticker import EngFormatter
 from results.folder import by_run
 
 # what curves are drawn against -> column of curve.csv, words
@@ -15,6 +16,7 @@ AXES = {
     "updates": ("update", "updates"),
     "gradients": ("gradients", "gradients that entered updates"),
     "epochs": ("epoch", "epochs"),
+    "bytes": ("bytes", "bytes that learners sent and received, all together"),
 }
 VALUES = {
     "test_error": "test error (fraction)",
@@ -190,6 +192,8 @@ def draw_curves(folder, plan, x, y):
         for axes in panels.axes:
             style.set_value_scale(axes, means, highs, zeros_fall_off=y == "disagreement")
             axes.set_xlim(0, max(one.x[-1] for one in bands))
+            if x == "bytes":
+                axes.xaxis.set_major_formatter(EngFormatter("B"))
     words = style.time_axis(folder.time_unit) if x == "time" else AXES[x][1]
     panels.finish(words, VALUES[y], [*plan.notes, caption(folder, bands)])
     return panels.figure

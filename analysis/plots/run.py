@@ -46,6 +46,8 @@ def curve_figures(results, plan, xs):
         return final_figures(results), [why]
     figures, notes = {}, []
     panels = by_value(results)
+    if "time" in xs and has_values(results, "bytes"):
+        figures["error_bytes"] = draw_curves(results, plan, "bytes", columns["error"])
     for x in xs:
         if not has_values(results, AXES[x][0]):
             notes.append(f"no {x} recorded: curves against {x} left out")

@@ -10,6 +10,7 @@ from plots.encoding import Curve, Panel, Plan
 from plots.final import draw_final
 from plots.shares import draw_shares, rows_of
 from plots.staleness import draw_staleness
+from plots.sweep import has_values
 from plots.timeline import draw_timeline
 from plots.trade_off import draw_trade_off
 from report.case import Case, names_of
@@ -32,13 +33,19 @@ def left_out(case, shown):
     return [f"{left} of {len(case.points)} points are left out{where}: {which}."] if left else []
 
 
-def draw_column(case, column):
-    """A column of curve.csv against time, of points of which some run did not diverge; None where
-    runs were not evaluated on the way."""
+def draw_column(case, column, x="time"):
+    """A column of curve.csv against x, one of AXES, of points of which some run did not diverge; None
+    where runs were not evaluated on the way."""
     plan = plan_of(case, case.shown)
     (panel,) = plan.panels
     panel.curves = [one for one in panel.curves if runs_of(case, one.number, column)]
-    return draw_curves(case.folder, plan, "time", column) if panel.curves else None
+    return draw_curves(case.folder, plan, x, column) if panel.curves else None
+
+
+def draw_bytes(case):
+    """None where no run has bytes."""
+    known = has_values(case.folder, "bytes")
+    return draw_column(case, error_column(case), "bytes") if known else None
 
 
 def bars_of(case):
@@ -76,6 +83,7 @@ KINDS = [
         "error_time", "Error against time", "Runs that diverged are left out of means.",
         lambda case: draw_column(case, error_column(case)),
     ),
+    Kind("error_bytes", "Error against bytes", "Of all learners, both ways.", draw_bytes),
     Kind("loss_time", "Loss against time, theory beside it", "", draw_losses),
     Kind(
         "staleness", "Staleness",
@@ -166,7 +174,8 @@ def sections(folders, cases, sizes, sizes_of_swept):
     """All of the page's; `sizes` of every figure but those of swept numbers and the timeline."""
     found = case_sections(cases, sizes)
     swept = sweep_sections(folders, sizes_of_swept)
-    return [*found[:2], *swept, *found[2:], *timeline_sections(folders)]
+    lead = 2 + any(one.name == "error_bytes" for one in found)
+    return [*found[:lead], *swept, *found[lead:], *timeline_sections(folders)]
 
 
 def page_sizes(cases):

@@ -259,6 +259,21 @@ class Curves(fabricate.Folder):
     def test_twelve_points_have_twelve_looks(self):
         self.assertEqual(len({tuple(style.line_style(i).values()) for i in range(12)}), 12)
 
+    def test_errors_are_drawn_against_bytes_beside_time_where_there_are_bytes(self):
+        _, curve = fabricate.race(self.folder, [1])
+        for known in (True, False):
+            rows = [row | {"bytes": 5e6 * row["time"] if known else ""} for row in curve]
+            fabricate.write_table(self.folder / "curve.csv", [*fabricate.CURVE, "bytes"], rows)
+            figures, _ = run.draw_folder(self.folder)
+            self.assertEqual("error_bytes" in figures, known)
+            if known:
+                axes = figures["error_bytes"].axes[0]
+                self.assertEqual(axes.get_xlim(), (0, 5e6 * max(row["time"] for row in curve)))
+                self.assertEqual(axes.xaxis.get_major_formatter()(1e8), "100 MB")
+        figures, notes = run.draw_folder(self.folder, ["bytes"])
+        self.assertNotIn("error_bytes", figures)
+        self.assertIn("no bytes recorded: curves against bytes left out", notes)
+
 
 class Reading(fabricate.Folder):
     def test_labels_are_those_of_the_file(self):
