@@ -53,6 +53,11 @@ UNDECIDED = (
     | of_paper("zhang2016", "5.perceptron-best-left", "10.tuned-pairs", "10.tuned-alpha0", "10.tuned-prescription")
     | of_paper("zhang2016", *(f"10.tuned-{what}{name}" for what in ("", "products-") for name in ("hardsync", "1-softsync", "lambda-softsync")))
     | of_paper("dutta2021", "22.MNIST-tuned", "22.MNIST-tuned-late")
+    | of_paper(
+        "yan2021",
+        *(f"4.{data}-{what}" for data in ("mnist", "cifar10") for what in ("bytes", "bytes-error", "loss")),
+        *(f"7.{data}-{what}" for data in ("mnist", "cifar10") for what in ("fewer", "error", "whole", "fast")),
+    )
     | of_paper("zhou2020", "6.mnist-first-10")
 )
 NEEDS_A_GPU = (
@@ -83,6 +88,7 @@ NEEDS_DATA = (
     | of_paper("li2021", "A8.momentum", "A8.momentum_at_its_own_rate")
     | of_paper("luo2019", "3.losses", "4.losses", "3.cifar10", "4.cifar10", "8.iterations")
     | of_paper("pan2017", "9.fig8_mnist", "10.fig8_mnist", "11.fig2", "11.ramp")
+    | of_paper("yan2021", "4.mnist", "4.cifar10", "7.mnist", "7.cifar10")
     | of_paper("zhang2016", "5.fig3_softmax", "6.fig3_softmax", "5.fig3_rates", "5.fig3_perceptron")
     | of_paper("zhang2016", "5.fig3_perceptron_rates", "10.trade_off", "10.trade_off_rates")
     | of_paper("zhou2020", "6.mnist")
@@ -101,6 +107,7 @@ UNNOTICED = (
     | of_paper("pan2017", "1.staleness")  # every point has 0
     | of_paper("pan2017", "11.mild-5", "11.mild-15")  # a wide bound, on the least of four rates
     | of_paper("pan2017", "6.left-power", "6.left-line")  # by the law of updates
+    | of_paper("yan2021", "3.curvatures")  # a bound far away
     | of_paper("zhang2016", "2.dropped")  # of a trace
     | of_paper("zhang2016", "5.quadratic-learns-1", "5.quadratic-learns-2")  # a bound far away
     | of_paper("zhang2016", "5.softmax-divided")  # all are equal
