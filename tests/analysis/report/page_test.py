@@ -18,6 +18,7 @@ sys.path.insert(0, str(ANALYSIS))
 import fabricate
 import made_up_runs
 import numpy as np
+import pandas as pd
 from browser import NAMES, Browser, find_browser
 from report import page
 from results import ResultsError, read_folder
@@ -243,6 +244,18 @@ class Folders(unittest.TestCase):
         text = page.Page([read_folder(folder)]).render()
         section = re.search(r'<section id="error_time">.*?</section>', text, flags=re.DOTALL)[0]
         self.assertEqual([name in section for name in (">sync<", ">async<")], [True, False])
+
+    def test_errors_stand_against_bytes_after_those_against_time_where_there_are_bytes(self):
+        folder = FOLDER / "bytes"
+        folder.mkdir()
+        made_up_runs.write(folder, {"sync": [(0.1, 10), (0.12, 12)], "async": [(0.2, 20), (0.22, 22)]})
+        made_up_runs.write_curve(folder, {"sync": 0.1, "async": 0.2}, 2, 20)
+        sections = lambda: re.findall(r'<section id="(\w+)">', page.Page([read_folder(folder)]).render())
+        self.assertNotIn("error_bytes", sections())
+        curve = pd.read_csv(folder / "curve.csv")
+        curve.assign(bytes=1e6 * curve["time"]).to_csv(folder / "curve.csv", index=False)
+        found = sections()
+        self.assertEqual(found.index("error_bytes"), found.index("error_time") + 1)
 
     def test_the_unit_of_time_is_said(self):
         text = self.page("in_ms", {"sync": [(0.2, 20)], "async": [(0.1, 10)]}, time_unit="ms")
