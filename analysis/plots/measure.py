@@ -46,7 +46,8 @@ class Measure:
 
     def amount(self, text):
         """A text of digits with the unit that it is read with."""
-        unit = self.unit or ("units of time" if self.target else "")
+        time = "unit of time" if text == "1" else "units of time"
+        unit = self.unit or (time if self.target else "")
         return f"{text} {unit}".rstrip()
 
     @property

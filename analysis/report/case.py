@@ -49,7 +49,7 @@ class Case:
     @cached_property
     def contests(self):
         """(Measure, Contest or None) of the answer's."""
-        return [(one, contest(one, len(self.measures))) for one in self.measures]
+        return [(one, contest(one, len(self.measures), self.diverged)) for one in self.measures]
 
     @cached_property
     def targets(self):

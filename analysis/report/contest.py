@@ -17,6 +17,7 @@ holds for differences that are about normal; where they are strongly skewed it i
 """
 
 import math
+import types
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -64,11 +65,6 @@ class Contest:
     def same(self):
         """Points with the front-runner's values in every replica."""
         return [p for p, one in self.comparisons.items() if one.is_same]
-
-    @property
-    def is_tie(self):
-        """Whether all points have the same values in every replica."""
-        return bool(self.comparisons) and len(self.same) == len(self.comparisons)
 
     @cached_property
     def open(self):
@@ -169,20 +165,22 @@ def compare(measure, front, point, level):
     return sign_comparison(point, len(mine), counts, level)
 
 
-def front_runner(measure):
-    """The point of which most runs got there, the one of the least mean among them."""
+def front_runner(measure, diverged):
+    """The point of which most runs got there, the one of the least mean among them, of equals the one
+    that diverged least."""
     found = measure.samples
     share = {p: one.replicas / max(1, one.replicas + one.never) for p, one in found.items()}
-    return min(found, key=lambda p: (-share[p], found[p].mean))
+    return min(found, key=lambda p: (-share[p], found[p].mean, diverged.get(p, 0)))
 
 
-def contest(measure, questions=1):
+def contest(measure, questions=1, diverged=types.MappingProxyType({})):
     """The Contest of the points of a measure that have a run; None where no run got there.
-    `questions`: how many measures share the chance of a wrong answer."""
+    `questions`: how many measures share the chance of a wrong answer; `diverged`: by point the share
+    of its runs that did."""
     if not np.isfinite(measure.values).any(axis=None):
         return None
     points = [point for point in measure.values if measure.values[point].notna().any()]
     level = WRONG / (len(points) * questions)
-    front = front_runner(measure)
+    front = front_runner(measure, diverged)
     others = [point for point in points if point != front]
     return Contest(measure, front, {p: compare(measure, front, p, level) for p in others}, level)

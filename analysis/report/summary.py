@@ -38,8 +38,7 @@ def tally(name, found):
     Verdict)]."""
     best = [winner(*one) for one in found if one[1].best is not None]
     undecided = [one for one in found if one[1].best is None]
-    is_open = lambda verdict: verdict.contest and not verdict.contest.is_tie
-    looks_best = [winner(*one) for one in undecided if is_open(one[1])]
+    looks_best = [winner(*one) for one in undecided if one[1].tells_apart]
     of_all = f" of {len(found):,} circumstances"
     parts = [counted(best, "is best", of_all)] if best else []
     if undecided:
@@ -54,7 +53,7 @@ def outcome(case, verdict):
     """The protocol that is best, or looks so."""
     if verdict.contest is None:
         return "no run got there"
-    if verdict.contest.is_tie:
+    if not verdict.tells_apart:
         return "all are equal"
     if verdict.best is not None:
         return verdict.who

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -151,16 +152,28 @@ std::string place_text(const RunFolder& folder) {
   return "results: " + printable((folder.path() / "").string()) + '\n';
 }
 
-/// The first sentence of the page that gradrace report makes, which analysis says within a second
-/// or two of processor time; else, or where the machine is busy for long, how to make that page.
-void print_answer(const RunFolder& folder) {
-  constexpr double longest_wait = 10;                                // seconds
-  if (!std::filesystem::exists(folder.path() / "runs.csv")) return;  // Parquet
+/// What the page that gradrace report makes says first, and the numbers of the points that this
+/// names.
+struct Answer {
+  std::vector<std::size_t> named;
+  std::string text;  // none of Parquet
+};
+
+/// As analysis says it within a second or two of processor time; else, or where the machine is busy
+/// for long, how to make that page.
+Answer answer_of(const RunFolder& folder) {
+  constexpr double longest_wait = 10;                                   // seconds
+  if (!std::filesystem::exists(folder.path() / "runs.csv")) return {};  // Parquet
   const std::string place = folder.path().string();
-  const auto answer = ask_python("report/sentence.py", {place}, longest_wait);
-  const std::string text =
-      answer && !answer->empty() ? *answer : "gradrace report " + place + " says which is best";
-  std::istringstream lines(text);
+  const auto told = ask_python("report/sentence.py", {place}, longest_wait);
+  if (!told || told->empty()) return {{}, "gradrace report " + place + " says which is best"};
+  const std::size_t end = std::min(told->find('\n'), told->size() - 1);
+  std::istringstream numbers(told->substr(0, end));
+  return {{std::istream_iterator<std::size_t>(numbers), {}}, told->substr(end + 1)};
+}
+
+void print_answer(const Answer& answer) {
+  std::istringstream lines(answer.text);
   for (std::string line; std::getline(lines, line);) print_line(printable(line), 2);
 }
 
@@ -284,12 +297,14 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
     return {true, failures.size()};
   }
   if (!options.report) return {true, failures.size()};
+  Answer answer;
   if (!options.quiet) {
+    if (!interrupted) answer = answer_of(folder);
     if (was_whole) report_whole(job, is_new);
     if (is_new)
       report_replaced(other_format().empty() ? format : "", summary.drawings_went, options.plot);
     std::cout << closing_table(job.scenario, job.plan.theories, summary.runs, elapsed,
-                               terminal_width());
+                               terminal_width(), answer.named);
     if (!runs.device_facts().name.empty())
       print_line(device_text(runs.device_facts(), elapsed) + reason_text(job.scenario), 8);
     print_notes(summary.notes);
@@ -297,7 +312,7 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
     if (!advice.empty()) print_notes({advice});
   }
   std::cout << place_text(folder);
-  if (!options.quiet && !interrupted) print_answer(folder);
+  print_answer(answer);
   return {true, failures.size()};
 }
 

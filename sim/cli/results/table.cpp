@@ -184,9 +184,9 @@ class Ranking {
 
   const std::string& name() const { return name_; }
   std::size_t with_runs() const { return with_runs_; }
-  /// All points that have runs, in their order; of many the best of each protocol, and the best
-  /// others.
-  std::vector<std::size_t> shown();
+  /// All points that have runs, in their order; of many those that are named, the best of each
+  /// protocol, and the best others.
+  std::vector<std::size_t> shown(const std::vector<std::size_t>& named);
 
  private:
   using Value = std::function<double(const RunSummary&)>;
@@ -222,7 +222,7 @@ class Ranking {
   std::size_t with_runs_ = 0;
 };
 
-std::vector<std::size_t> Ranking::shown() {
+std::vector<std::size_t> Ranking::shown(const std::vector<std::size_t>& named) {
   std::vector<std::pair<std::tuple<std::size_t, double, double>, std::size_t>> ranked;
   for (std::size_t point = 0; point < scenario_.points.size(); ++point) {
     const auto runs = runs_of(scenario_, summaries_, point);
@@ -234,6 +234,9 @@ std::vector<std::size_t> Ranking::shown() {
     std::set<std::string> protocols;
     std::ranges::stable_partition(ranked, [&](const auto& one) {
       return protocols.insert(scenario_.points[one.second].protocol_name).second;
+    });
+    std::ranges::stable_partition(ranked, [&](const auto& one) {
+      return std::ranges::find(named, one.second) != named.end();
     });
     ranked.resize(most);
   }
@@ -327,11 +330,12 @@ Cells fit(const std::vector<Shown>& columns, std::vector<Cells>& rows, std::size
 
 /// Below the rows: which points and columns there are besides.
 std::string left_out_text(const Scenario& scenario, const Ranking& ranking, std::size_t shown,
-                          const Cells& columns) {
+                          bool with_named, const Cells& columns) {
   std::string text;
   if (shown < ranking.with_runs())
     text += "  " + std::to_string(shown) + " of " + count_text(ranking.with_runs(), "point") +
-            ": the best of each protocol, and the best others, by " + ranking.name() +
+            ": " + (with_named ? "those that the answer names, " : "") +
+            "the best of each protocol, and the best others, by " + ranking.name() +
             "; runs.csv has all\n";
   const std::size_t without = scenario.points.size() - ranking.with_runs();
   if (without > 0) text += "  no run has ended of " + count_text(without, "further point") + "\n";
@@ -378,10 +382,10 @@ std::string named_title(const Point& point) {
 
 std::string closing_table(const Scenario& scenario, const std::vector<Theory>& theories,
                           const std::vector<RunSummary>& summaries, std::optional<double> elapsed,
-                          std::optional<std::size_t> width) {
+                          std::optional<std::size_t> width, const std::vector<std::size_t>& named) {
   const std::vector<Shown> columns = columns_of(scenario, theories, summaries);
   Ranking ranking(scenario, summaries);
-  const std::vector<std::size_t> points = ranking.shown();
+  const std::vector<std::size_t> points = ranking.shown(named);
   std::vector<Cells> rows(1);
   for (const Shown& column : columns) rows.front().push_back(column.title);
   for (const std::size_t point : points) {
@@ -390,7 +394,8 @@ std::string closing_table(const Scenario& scenario, const std::vector<Theory>& t
     for (const Shown& column : columns) row.push_back(column.cell(point, runs));
   }
   const Cells left_out = width ? fit(columns, rows, *width) : Cells{};
-  const std::string besides = left_out_text(scenario, ranking, points.size(), left_out);
+  const std::string besides =
+      left_out_text(scenario, ranking, points.size(), !named.empty(), left_out);
   return "\n" + named_title(scenario.first()) + heading(scenario, elapsed) + aligned(rows) +
          fitted((besides.empty() ? "" : "\n" + besides) + "\n" + explanations(scenario, summaries),
                 width);

@@ -22,11 +22,13 @@ std::string time_unit_text(const Point& point);
 std::string named_title(const Point& point);
 
 /// The table that a run ends with: a line for each point, means over its replicas and half of their
-/// 95 % intervals, and what the words and numbers of it mean.  Of more than 20 points the best of
-/// each protocol, and the best others; with a width, columns that it has no room for are left out.
+/// 95 % intervals, and what the words and numbers of it mean.  Of more than 20 points those that
+/// are named, the best of each protocol, and the best others; with a width, columns that it has no
+/// room for are left out.
 std::string closing_table(const Scenario& scenario, const std::vector<Theory>& theories,
                           const std::vector<RunSummary>& summaries, std::optional<double> elapsed,
-                          std::optional<std::size_t> width);
+                          std::optional<std::size_t> width,
+                          const std::vector<std::size_t>& named = {});
 
 /// That plots and a page went with the files that they were drawn of.
 std::string note_of_drawings(bool will_plot);

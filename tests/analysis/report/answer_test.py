@@ -14,7 +14,7 @@ import made_up_runs
 import numpy as np
 import pandas as pd
 from made_up_runs import NEVER, Answers, drawn, write
-from report.answer import rising, sentence, verdicts
+from report.answer import named_points, rising, sentence, verdicts
 from plots.measure import Measure, headline_time, time_to
 from report.contest import WRONG, contest, skewed_p, student_p
 from report.edges import edges
@@ -341,6 +341,64 @@ class FewWords(Answers):
         self.assertLess(len(words), 160, words)
 
 
+class NothingToTell(Answers):
+    """What the first measure does not tell apart, and targets that runs did not reach."""
+
+    SLOW = [(0.3 + 0.01 * i, 0) for i in range(5)]
+    FAST = [(0.1 + 0.01 * i, 0) for i in range(5)]
+
+    def with_targets(self, runs, levels):
+        """As said(); a run reaches those levels that are no less than its error, at its time."""
+        write(self.folder, runs, target="time_to_error_0.5")
+        lines = (self.folder / "runs.csv").read_text().splitlines()
+        columns = lines[0].split(",")
+        manifest = json.loads((self.folder / "manifest.json").read_text())
+        told = [lines[0]]
+        for line in lines[1:]:
+            row = dict(zip(columns, line.replace('"{""kind"": ""', "").replace('""}"', "").split(",")))
+            told.append(",".join([line, *("7" if float(row["final_test_error"]) <= level else "" for level in levels)]))
+        more = [f"time_to_error_{level}" for level in levels]
+        told[0] += "," + ",".join(more)
+        (self.folder / "runs.csv").write_text("\n".join(told) + "\n")
+        manifest["targets"] += [fabricate.target(name) for name in more]
+        (self.folder / "manifest.json").write_text(json.dumps(manifest))
+        case = self.case()
+        return sentence(case, verdicts(case)).striptags()
+
+    def test_a_target_that_all_are_at_from_the_start_tells_nothing(self):
+        words, found = self.said({"sync": self.SLOW, "async": self.FAST})
+        self.assertTrue(words.startswith("All points are at test error 0.1 from the start; async is best for final test error: "), words)
+        self.assertEqual([one.tells_apart for one in found], [False, True])
+        self.assertEqual(named_points(found), [0, 1])
+        one = {name: runs[:1] for name, runs in (("sync", self.SLOW), ("async", self.FAST))}
+        self.assertTrue(self.said(one)[0].startswith("All points are at test error 0.1 from the start; for final test error it is"))
+
+    def test_equal_times_with_a_diverged_point_are_not_called_equal_alone(self):
+        words, found = self.said({"async": [(np.inf, 0)] * 10, "sync": self.FAST * 2})
+        self.assertTrue(words.startswith("All points are at test error 0.1 from the start (async diverged); sync is best for"), words)
+        self.assertEqual(found[1].best, 1)
+        equal = [(0.1, 10 + i) for i in range(5)]
+        words, found = self.said({"async": [(np.inf, at) for _, at in equal], "sync": equal, "ssp": [(0.2, 50 + i) for i in range(5)]})
+        self.assertTrue(words.startswith("sync is best for time to test error 0.1: "), words)
+        self.assertIn("Equal to it, but diverged more often: <b>async</b>.", found[0].details)
+
+    def test_a_harder_target_is_said_to_be_reached_by_none_or_some(self):
+        runs = {"sync": [(0.3 + 0.01 * i, 50 + i) for i in range(5)], "async": [(0.12 + 0.01 * i, 10 + i) for i in range(5)]}
+        for levels, said in (((0.05,), "no run reached 0.05"), ((0.135,), "2 of 10 runs reached 0.135"), ((0.135, 0.05), "2 of 10 runs reached 0.135")):
+            words = self.with_targets(runs, levels)
+            self.assertTrue(words.startswith("async is best for time to test error 0.5: "), words)
+            self.assertTrue(words.endswith(f"; {said}."), words)
+            self.assertLessEqual(len(words.split()), 30)
+
+    def test_a_target_that_none_reached_leaves_room_for_the_error(self):
+        rng = np.random.default_rng(3)
+        names = ["sync", "async", "local-sgd tau=8 xi=0.25 outer eta=0.7"]
+        runs = {name: [(error, NEVER) for error, _ in one] for name, one in drawn(rng, dict.fromkeys(names, 0.2), replicas=4).items()}
+        words, _ = self.said(runs)
+        self.assertRegex(words, "^No run (got to the target of time to|reached) test error 0.1; .* for final test error: ")
+        self.assertLessEqual(len(words.split()), 30)
+
+
 class Resources(Answers):
     """Why: where the time went."""
 
@@ -408,7 +466,7 @@ class Censored(Answers):
         self.assertTrue(found.comparisons[0].is_bound)
         self.assertAlmostEqual(found.comparisons[0].difference.mean, 100 - 12)
         words = str(sentence(case, verdicts(case)))
-        self.assertIn("sooner than sync by at least 88 (which got there in 0 of 5 runs)", words)
+        self.assertIn("sooner than sync by at least 88 (reached in 0 of 5 runs)", words)
 
     def test_where_the_front_runner_missed_some_replicas_are_counted(self):
         fast = [(0.1, 10 + i) for i in range(9)] + [(0.1, NEVER)]

@@ -75,6 +75,26 @@ class Answer(ProgramTest):
                 best = min(map(mean.get, whole))
                 self.assertTrue(any(mean[name] == best for name in whole if name in shown), shown)
 
+    def test_points_that_the_sentence_names_are_among_the_rows(self):
+        """Of three circumstances, of which the rows would be those of the last alone."""
+        if not PYTHON.exists():
+            self.skipTest("no .venv: setup.sh could not make the Python environment of the reports")
+        scenario = changed(RACE, replicas=2, sweep={**RACE["sweep"], "cluster.learners": [2, 3, 16]})
+        told = self.run_race(scenario=scenario, GRADRACE_PYTHON=os.fspath(PYTHON))
+        shown = [re.split("  +", line)[1] for line in self.table(told)]
+        self.assertEqual(len(shown), 20)
+        answers = [line for line in told.splitlines() if line.startswith("cluster.learners=")]
+        if not answers:
+            self.skipTest("this machine is too busy for an answer in time")
+        self.assertEqual(len(answers), 3)
+        points = {row["label"] for row in rows(self.folder / "out/runs.csv")}
+        self.assertIn("20 of 126 points: those that the answer names, the best of each protocol, and", told)
+        for where, _, words in (line.removeprefix("cluster.").partition(": ") for line in answers):
+            own = {label.replace(f" {where}", ""): label for label in points if where in label.split(" ")}
+            named = {label for name, label in own.items() if re.search(rf"(^| ){re.escape(name)}(?![\d.])", words)}
+            self.assertTrue(named, words)
+            self.assertLessEqual(named, set(shown))
+
     def on_terminal(self, columns):
         """What a run says on a terminal of so many columns."""
         main, side = pty.openpty()
