@@ -51,7 +51,7 @@ def standing(case, contest, point):
     if point not in contest.comparisons:
         return "no run finished"
     if point in contest.same:
-        return "equal in every replica"
+        return "equal in every replica" + (", diverged" if case.diverged[point] else "")
     if contest.is_beaten(point):
         return "worse"
     return "likely worse" if is_unlikely(case, contest, point) else "open"

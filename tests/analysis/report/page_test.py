@@ -25,7 +25,7 @@ from results import ResultsError, read_folder
 from report.report import report
 from report.summary import MOST_CASES
 
-WIDTHS = 390, 768, 1440
+WIDTHS = 380, 768, 1440
 EVIL = """<script>document.title = "broken"</script> "quoted" & 'so' $x^2$"""
 MOST_BYTES = 2_000_000
 
@@ -93,7 +93,7 @@ class Page(unittest.TestCase):
     def test_each_figure_is_shown_once_and_readable(self):
         path = FOLDER / "figures.html"
         written([make(FOLDER / "figures")], path)
-        for width, shown in ((390, "column"), (1440, "page")):
+        for width, shown in ((380, "column"), (1440, "page")):
             self.look(path, width)
             seen = BROWSER.ask("[...document.querySelectorAll('figure > div')].filter(e => e.offsetHeight > 50).map(e => e.className)")
             self.assertEqual(set(seen), {shown})
@@ -121,6 +121,20 @@ class Page(unittest.TestCase):
         self.assertNotIn("\u2026", shown)
         for i in range(4):
             self.assertIn(f"xi={i}", shown)
+
+    def test_tables_scroll_within_their_box_on_a_phone(self):
+        """Also those of a point whose name is one long word, which leaves room for its numbers."""
+        folder, path = FOLDER / "phone", FOLDER / "phone.html"
+        folder.mkdir()
+        made_up_runs.write(folder, {name: [(0.1, 10), (0.12, 12)] for name in ("sync", "x" * 120)})
+        written([folder], path)
+        self.check(path)
+        self.look(path, 380)
+        boxes = BROWSER.ask("[...document.querySelectorAll('table')].map(e => getComputedStyle(e.parentElement).overflowX)")
+        self.assertEqual(set(boxes), {"auto"})
+        widths = BROWSER.ask("[...document.querySelectorAll('tbody th')].map(e => e.getBoundingClientRect().width).filter(w => w > 0)")
+        self.assertTrue(widths)
+        self.assertLess(max(widths), 200)
 
     def test_of_many_circumstances_some_are_told_in_whole(self):
         runs, names = [(0.2, 20), (0.21, 21)], ("sync", "async")
