@@ -74,7 +74,7 @@ int dry_run(const RunOptions& options) {
     if (options.begin != RunFolder::Begin::anew) refuse_other_runs(folder, scenario);
     const std::vector<std::size_t> missing = missing_runs(scenario, folder, runs, options);
     const std::size_t left = std::accumulate(missing.begin(), missing.end(), std::size_t{0});
-    const RunsCost cost = cost_of_runs(scenario, plan, missing, jobs, tell);
+    const RunsCost cost = cost_of_runs(scenario, plan, missing, jobs, tell, options.compression);
     const std::size_t threads = std::clamp<std::size_t>(left, 1, jobs);
     const double wall =
         before + scenario.shelf->seconds_left_out() + cost.seconds + cost.publishing;
@@ -90,7 +90,7 @@ int dry_run(const RunOptions& options) {
               << "\n  time: " << about_text(wall) << " with " << count_text(threads, "thread")
               << " of this machine, the longest run " << about_text(cost.longest)
               << "\n  memory: about " << memory_text(cost.memory) << "\n  disk: about "
-              << megabytes(cost.disk.store + (options.shard ? 0 : cost.disk.files)) << '\n'
+              << megabytes(cost.store + (options.shard ? 0 : cost.files)) << '\n'
               << (why.empty() ? "" : "  device: " + device_of(scenario) + "; " + why + "\n");
     begin = Clock::now();
   }

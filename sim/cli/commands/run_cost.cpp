@@ -99,7 +99,7 @@ struct FirstPart {
 };
 
 /// Of a run that has come so far.
-void add_sizes(FirstPart& part, const RunSizes& sizes, const Point& point, SpoolFile& spool,
+void add_sizes(FirstPart& part, RunSizes& sizes, const Point& point, SpoolFile& spool,
                RunRecorders& recorders, const RunRecord& record) {
   std::set<std::string_view> growing;
   for (const auto& [file, rows] : recorders.rows())
@@ -120,7 +120,7 @@ void add_sizes(FirstPart& part, const RunSizes& sizes, const Point& point, Spool
   }
 }
 
-FirstPart first_part_of(const Point& point, const RunSizes& sizes, const Evaluation& found,
+FirstPart first_part_of(const Point& point, RunSizes& sizes, const Evaluation& found,
                         std::size_t numbers, std::uint32_t replica, double patience) {
   FirstPart part;
   const MemoryGrowth growth;
@@ -177,7 +177,7 @@ double seconds_of_message(const Point& point, std::size_t numbers) {
   return seconds_since(begin) * static_cast<double>(numbers) / static_cast<double>(tried);
 }
 
-RunCost cost_on_cpu(const Point& point, const RunSizes& sizes, const RunPlan::Group& group,
+RunCost cost_on_cpu(const Point& point, RunSizes& sizes, const RunPlan::Group& group,
                     const ModelCost& model, std::size_t missing, std::size_t helpers,
                     double patience) {
   const auto begin = Clock::now();
@@ -263,15 +263,16 @@ std::vector<std::vector<std::size_t>> parts_of(const RunPlan& plan,
 }  // namespace
 
 RunsCost cost_of_runs(const Scenario& scenario, const RunPlan& plan,
-                      const std::vector<std::size_t>& missing, unsigned jobs,
-                      const TellStep& tell) {
+                      const std::vector<std::size_t>& missing, unsigned jobs, const TellStep& tell,
+                      Compression compression) {
   const double before = resident_memory(), peak_before = peak_memory();
   const auto parts = parts_of(plan, missing);
   const double patience =
       seconds_of_all / static_cast<double>(std::max<std::size_t>(1, parts.size()));
   std::map<std::size_t, ModelCost> models;  // [group]
   RunsCost cost;
-  const RunSizes sizes(scenario);
+  RunSizes sizes(scenario, compression);
+  DiskSize disk;
   double of_run = 0;
   const double runs =
       static_cast<double>(std::accumulate(missing.begin(), missing.end(), std::size_t{0}));
@@ -300,9 +301,9 @@ RunsCost cost_of_runs(const Scenario& scenario, const RunPlan& plan,
       const auto count = static_cast<double>(missing[each]);
       cost.longest = std::max(cost.longest, of_tried.seconds * times);
       cost.seconds += of_tried.seconds * times * std::ceil(count / of_tried.beside);
-      cost.disk += of_tried.fixed * count;
-      cost.disk += of_tried.growing * (count * times);
-      cost.disk += of_tried.of_first * (count > 0 ? times : 0);
+      disk += of_tried.fixed * count;
+      disk += of_tried.growing * (count * times);
+      disk += of_tried.of_first * (count > 0 ? times : 0);
       if (std::isnan(of_tried.seconds)) cost.longest = cost.seconds = of_tried.seconds;
     }
   }
@@ -312,10 +313,13 @@ RunsCost cost_of_runs(const Scenario& scenario, const RunPlan& plan,
   const Point& first = scenario.first();
   const auto targets =
       static_cast<double>(first.target_loss.size() + first.target_test_error.size());
-  cost.publishing =
-      cost.disk.files / published_bytes + all / published_runs + targets / published_targets;
+  double text = 0;
+  for (const auto& [file, size] : disk.files) text += size;
+  cost.publishing = text / published_bytes + all / published_runs + targets / published_targets;
   const MemoryGrowth of_publishing;
-  cost.disk += RunSizes(scenario).of_rest(plan.theories);
+  disk += sizes.of_rest(plan.theories);
+  cost.store = disk.store;
+  cost.files = sizes.of_files(disk);
   double shared = 0;
   for (const auto& [group, model] : models) shared += model.shared;
   for (const MemoryPart& kept : memory_of_scenario(scenario, scenario.first()))

@@ -13,7 +13,7 @@ struct RunsCost {
   double seconds = 0, longest = 0;  // of so many threads, and of the longest run; NaN: not known
   double publishing = 0;            // seconds
   double memory = 0;                // bytes of the call, at most
-  DiskSize disk;
+  double store = 0, files = 0;      // bytes on the disk
 };
 
 /// missing: [point], how many runs of it.  By the first part of runs of a few points, from the
@@ -22,6 +22,6 @@ struct RunsCost {
 /// second; on a GPU by the first part of runs.  Takes at most some seconds.
 RunsCost cost_of_runs(const Scenario& scenario, const RunPlan& plan,
                       const std::vector<std::size_t>& missing, unsigned jobs,
-                      const TellStep& tell = {});
+                      const TellStep& tell = {}, Compression compression = Compression::none);
 
 }  // namespace gradrace

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <new>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -80,6 +81,14 @@ std::unique_ptr<StreamCompressor> make_compressor(Compression compression) {
 std::string_view ending_of(Compression compression) {
   constexpr std::string_view endings[] = {"", ".gz", ".zst"};
   return endings[static_cast<std::size_t>(compression)];
+}
+
+std::size_t compressed_size(std::string_view text, Compression compression) {
+  const auto compressor = make_compressor(compression);
+  if (!compressor) return text.size();
+  std::ostringstream compressed;
+  compressor->write(text, true, compressed);
+  return compressed.view().size();
 }
 
 CompressedFile::CompressedFile(std::filesystem::path path, Compression compression)

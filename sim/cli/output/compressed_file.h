@@ -22,6 +22,9 @@ class StreamCompressor {
   virtual void write(std::string_view part, bool is_last, std::ostream& out) = 0;
 };
 
+/// Bytes of a text that is compressed.
+std::size_t compressed_size(std::string_view text, Compression compression);
+
 /// A file that is written from its start to its end.  Its bytes depend on the whole text alone: not
 /// on the time, nor on the pieces that it comes in.
 class CompressedFile {

@@ -11,7 +11,7 @@
 namespace gradrace {
 
 /// A device that computes nothing, and counts what the CPU would hold and compute of the runs.  All
-/// its evaluations find the same, so that nothing diverges.
+/// its evaluations find nearly the same, so that nothing diverges, and tables compress as others.
 class CountedReplay final : public Device {
  public:
   explicit CountedReplay(const Evaluation& found = {1, 1, 1, 0}) : found_(found) {}
@@ -38,11 +38,13 @@ class CountedReplay final : public Device {
     Lowering lowering;
   };
   void count(const CountedRun& run, const Program& program);
+  void vary(Evaluation& of);
   void measure(Evaluation& of);
 
   const Evaluation found_;
   std::vector<CountedRun> runs_;
   Counts counts_;
+  double varied_ = 0;
 };
 
 }  // namespace gradrace

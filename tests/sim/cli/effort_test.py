@@ -181,11 +181,25 @@ class Before(ProgramTest):
             scenario(4, {"kind": "async"}, 20_000, record={"every_updates": 1}, **QUADRATIC),
             scenario(9, {"kind": "ad-psgd", "graph": "ring"}, 900, record={"every_updates": 9, "evaluate": "each"}, **QUADRATIC),
         ):
-            told, _ = self.call("run", self.write(of), "--dry-run")
-            megabytes = float(re.search(r"disk: about (\S+) MB", told)[1])
-            self.call("run", self.folder / "scenario.json", "--out", "out", "--quiet", "--force")
-            real = sum(path.stat().st_size for path in (self.folder / "out").iterdir()) / 1e6
-            self.assertLess(abs(megabytes - real), 0.2 * real, (megabytes, real))
+            self.write(of)
+            self.check_disk()
+
+    def check_disk(self, *words):
+        told, _ = self.call("run", "scenario.json", "--dry-run", *words)
+        megabytes = float(re.search(r"disk: about (\S+) MB", told)[1])
+        self.call("run", "scenario.json", "--out", "out", "--quiet", "--force", *words)
+        real = sum(path.stat().st_size for path in (self.folder / "out").iterdir()) / 1e6
+        self.assertLess(abs(megabytes - real), 0.2 * real, (megabytes, real))
+
+    def test_a_dry_run_tells_the_disk_of_compressed_files(self):
+        for of in (
+            scenario(8, {"kind": "async"}, 20_000, record={"trace": True}),
+            scenario(4, {"kind": "async"}, 20_000, record={"every_updates": 1}, **QUADRATIC),
+            scenario(200, {"kind": "k-sync", "k": 100}, 100, replicas=20),
+        ):
+            self.write(of)
+            for way in ("gzip", "zstd"):
+                self.check_disk("--compress", way)
 
     def test_a_dry_run_makes_a_part_of_large_data(self):
         """And tells what all of it takes."""
