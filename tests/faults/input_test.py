@@ -31,6 +31,20 @@ def switch(first, second):
     return {"kind": "switch", "phases": [{"protocol": first, "end": {"updates": 9}}, {"protocol": second}]}
 
 
+def places_of(document):
+    """Keys and numbers that lead to each value in a document."""
+    items = document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
+    for key, value in items:
+        yield (key,)
+        yield from ((key, *place) for place in places_of(value))
+
+
+def put(document, place, value):
+    for key in place[:-1]:
+        document = document[key]
+    document[place[-1]] = value
+
+
 class Scenarios(ProgramTest):
     # The text of the file, words beside it, what is told.
     REFUSED = [
@@ -248,6 +262,25 @@ class Words(ProgramTest):
             scenario = changed(BASE, cluster={"learners": 2, "runtime": {"distribution": "empirical", "path": name, "column": "seconds"}})
             self.assertIn(told, self.call("validate", self.write(scenario), status=2)[1])
         self.assertIn("a fit needs at least 10", self.call("fit", "packed.csv", status=2)[1])
+
+    def test_a_strangers_manifest_is_read_or_told_by_file_and_key(self):
+        """Every tenth value of one, replaced by one of another type, in each way that a manifest is read."""
+        self.call("run", self.write(BASE), "--out", "o", "--quiet")
+        usual = (self.folder / "o/manifest.json").read_text()
+        places = list(places_of(json.loads(usual)))
+        ways = (("run", "scenario.json"), ("run", "scenario.json", "--resume", "--replicas", "2"), ("run", "o/manifest.json"))
+        odd = None, "x", -1, 1e300, [], {}, [[[]]]
+        for number, place in enumerate(places[::10]):
+            changed_one = json.loads(usual)
+            put(changed_one, place, odd[number % len(odd)])
+            (self.folder / "o/manifest.json").write_text(json.dumps(changed_one))
+            words = [*ways[number % len(ways)], "--out", "o", "--quiet"]
+            done = subprocess.run([PROGRAM, *words], cwd=self.folder, capture_output=True, text=True, check=False)
+            with self.subTest(place=place):
+                self.assertIn(done.returncode, (0, 1, 2), done.stderr)
+                self.assertNotRegex(done.stderr, r"exception|_error\.|terminate")
+                if done.returncode == 2:
+                    self.assertRegex(done.stderr, rf"manifest\.json|{place[-1]}")
 
     def test_kept_results_that_were_changed_are_written_anew(self):
         path = self.write(BASE)

@@ -35,6 +35,21 @@ class Others(ProgramTest):
             (self.out / name).unlink()
             self.call("run", self.write(BASE), "--out", "o", "--quiet")
 
+    def test_something_else_where_unfinished_results_go_is_named(self):
+        (self.folder / "elsewhere").mkdir()
+        place = self.out / ".unfinished"
+        for make, what in (
+            (lambda: place.symlink_to("../elsewhere"), "link"),
+            (lambda: place.symlink_to("nowhere"), "link"),
+            (lambda: place.write_text("mine"), "file"),
+        ):
+            make()
+            for words in (("run", "scenario.json", "--out", "o", "--replicas", "2"), ("collect", "o")):
+                told = self.call(*words, "--quiet", status=2)[1]
+                self.assertIn(f"o/.unfinished: is a {what}, where unfinished results need a folder; move it away, or use --out DIR", told)
+            place.unlink()
+        self.assertEqual(os.listdir(self.folder / "elsewhere"), [])
+
     def test_a_file_of_another_form_stays(self):
         for name, words in (("runs.parquet", ("--format", "parquet")), ("curve.csv.gz", ("--compress", "gzip"))):
             (self.out / name).write_text("mine")

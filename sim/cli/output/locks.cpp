@@ -42,7 +42,8 @@ constexpr int tries = 100;                 // of a folder that others make and r
                            "; use --out DIR for a folder that you may write to");
 }
 
-/// A dangling link, a file, or the name of the folder of unfinished results.
+/// A dangling link, a file, the name of the folder of unfinished results, or one with something
+/// else of that name in it.
 void refuse_reserved(const fs::path& folder) {
   std::error_code ignored;
   if (fs::is_symlink(fs::symlink_status(folder, ignored)) && !fs::exists(folder, ignored))
@@ -53,6 +54,12 @@ void refuse_reserved(const fs::path& folder) {
   const fs::path last = folder.has_filename() ? folder.filename() : folder.parent_path().filename();
   if (last == unfinished)
     throw UsageError(folder.string() + ": is where unfinished results are; use another name");
+  const fs::path aside = folder / unfinished;
+  const fs::file_status there = fs::symlink_status(aside, ignored);
+  if (fs::exists(there) && !fs::is_directory(there))
+    throw UsageError(aside.string() + ": is a " + (fs::is_symlink(there) ? "link" : "file") +
+                     ", where unfinished results need a folder; move it away, or use --out DIR "
+                     "for another folder");
 }
 
 /// Process, host, time and command.

@@ -24,6 +24,10 @@ bool has_collectives(const AnyProtocol& protocol) {
   return !protocol.has_server() && protocol->traits().exchange == Traits::Exchange::collective;
 }
 
+bool has_groups(const AnyProtocol& protocol) {
+  return has_collectives(protocol) && !protocol->traits().one_group;
+}
+
 void examine_collectives(Fields& fields, const PeerNetwork& network, const AnyProtocol& protocol) {
   const PeerNetwork usual;
   const auto examine = [&](const std::string& key, bool is_usual) {
@@ -38,7 +42,8 @@ void examine_collectives(Fields& fields, const PeerNetwork& network, const AnyPr
   fields.idle("cluster.network.communicators",
               has_collectives(protocol) && protocol->traits().one_group &&
                   network.communicators != usual.communicators,
-              "says nothing where there is one group, of all learners");
+              "says nothing where there is one group, of all learners",
+              "without it; or " + protocols_with(has_groups));
 }
 
 /// Of nodes, which several learners may share.

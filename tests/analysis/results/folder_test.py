@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "analysis"))
 import fabricate
 import numpy as np
 from results import ResultsError, read_folder
+from results.shape import check
 
 KS = [1, 2, 4]
 
@@ -107,6 +108,43 @@ class Reading(fabricate.Folder):
         del facts["points"]
         (self.folder / "manifest.json").write_text(json.dumps(facts))
         self.assertEqual(self.message(), 'manifest.json: cannot be read: it has no "points": an older gradrace wrote it; gradrace run --force makes it anew')
+
+
+class Shapes(unittest.TestCase):
+    """What a document has to be like, told by the dotted path of what is not."""
+
+    SHAPE = {"name": str, "sizes": [int], "share?": (float, None), "points": [{"at": float}], "by": {str: bool}, "any": object}
+    GOOD = {"name": "x", "sizes": [1, 2], "points": [{"at": 1}, {"at": 0.5}], "by": {"a": True}, "any": [None]}
+
+    def told(self, **changed):
+        try:
+            check(self.GOOD | changed, self.SHAPE)
+        except ValueError as error:
+            return str(error)
+        return None
+
+    def test_what_fits_is_taken(self):
+        self.assertIsNone(self.told())
+        for share in (None, 1, 0.5):
+            self.assertIsNone(self.told(share=share))
+        self.assertIsNone(self.told(sizes=[], points=[], by={}, more=3))
+
+    def test_what_does_not_is_told_by_its_path(self):
+        for changed, words in (
+            ({"name": None}, "name: expected a text, got null"),
+            ({"sizes": 3}, "sizes: expected a list, got 3"),
+            ({"sizes": [1, True]}, "sizes[1]: expected a whole number, got true"),
+            ({"sizes": [1.5]}, "sizes[0]: expected a whole number, got 1.5"),
+            ({"share": False}, "share: expected a number, got false"),
+            ({"points": [{"at": 1}, {"at": "x"}]}, 'points[1].at: expected a number, got "x"'),
+            ({"points": [{}]}, "points[0].at: is missing"),
+            ({"points": {}}, "points: expected a list, got {}"),
+            ({"by": {"a b": 1}}, "by.a b: expected true or false, got 1"),
+            ({"name": ["long"] * 20}, "name: expected a text, got " + ("[" + '"long", ' * 5)[:40] + "..."),
+        ):
+            self.assertEqual(self.told(**changed), words)
+        with self.assertRaisesRegex(ValueError, "^it: expected an object, got \\[\\]$"):
+            check([], self.SHAPE)
 
 
 if __name__ == "__main__":
