@@ -29,6 +29,7 @@ constexpr Synonym terms[] = {
      "how long one worker takes for one minibatch: a distribution, or measured times"},
     {"batch, batch size, local batch size", "minibatch", "rows in one gradient of one worker"},
     {"LR, step size, alpha", "learning_rate", "eta of the update rule"},
+    {"accuracy, test accuracy, top-1 accuracy", "test_error", "1 - accuracy"},
     {"configuration, trial, arm, grid search", "sweep",
      "what is compared; one combination of its values is a point"},
     {"seeds, repetition, repeat", "replicas",

@@ -145,7 +145,7 @@ class Builder {
     else if (found.starts_with("//") || found.starts_with("/*"))
       what = "JSON has no comments";
     else if (error.id == 406)
-      what = std::string(found) + " is too large for a number";
+      what = quoted(found) + " is too large for a number";
     else if (after_ == After::nothing && !found.empty())
       what += "; JSON begins with {";
     return refuse(wrong, what);

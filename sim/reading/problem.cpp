@@ -19,7 +19,9 @@ std::string Problem::place() const { return line_of(*this) + ": " + path; }
 
 std::string Problem::text() const {
   std::string result = line_of(*this) + ": error: ";
-  if (!path.empty()) result += printable(path) + ": ";
+  constexpr std::size_t most = 400;  // of a path, which may have a key of any length
+  if (!path.empty())
+    result += printable(path.substr(0, most)) + (path.size() > most ? "...: " : ": ");
   result += printable(what);
   if (!meaning.empty()) result += "; it is: " + meaning;
   if (!allowed.empty()) result += "\n    allowed: " + printable(allowed);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -62,14 +61,17 @@ std::string number_for(std::string_view quantity) {
   std::string_view unit = quantity.substr(static_cast<std::size_t>(end - quantity.data()));
   const std::string_view digits = quantity.substr(0, quantity.size() - unit.size());
   unit.remove_prefix(std::min(unit.find_first_not_of(' '), unit.size()));
+  if (unit.find_first_of("0123456789") != unit.npos) return {};  // 1,000, 0x10, 1/3
   if (unit.empty()) return std::string(digits) + ", without quotes";
   for (const Unit& one : units)
     if (one.name == unit) return number_text(number * one.factor) + std::string(one.of);
   if (const Unit size = size_of(unit); !size.name.empty())
     return number_text(number * size.factor) + std::string(size.of);
-  const bool is_word = std::ranges::all_of(
-      unit, [](unsigned char c) { return std::isalpha(c) != 0 || c == '%' || c >= 0x80; });
-  return is_word && digits != "0" ? std::string(digits) + ", the number alone" : "";
+  for (const Unit& prefix : prefixes)
+    if (prefix.name == unit)
+      return number_text(number * prefix.factor) + ", with " + std::string(unit) + " as " +
+             number_text(prefix.factor);
+  return std::string(digits) + ", the number alone";
 }
 
 }  // namespace gradrace

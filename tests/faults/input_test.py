@@ -142,6 +142,12 @@ class Scenarios(ProgramTest):
         told, _ = self.call("run", self.write(changed(BASE, title="a\0b\u2028c\u0085\x1b]0;x\x07")))
         self.assertIn("base: a\\u0000b\\u2028c\\u0085\\u001b]0;x\\u0007 (1 point", told)
 
+    def test_a_message_is_short_however_long_what_it_is_of(self):
+        for text in ('{"replicas": ' + "9" * 100_000 + "}", json.dumps({"k" * 100_000: 1}), json.dumps({"cluster": {"learners": list(range(20_000))}})):
+            path = self.write({})
+            path.write_text(text)
+            self.assertLess(len(self.call("validate", path, status=2)[1]), 2000)
+
 
 class Data(ProgramTest):
     def test_numbers_beyond_single_precision_are_refused_with_their_line(self):

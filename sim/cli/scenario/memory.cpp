@@ -110,6 +110,7 @@ std::vector<MemoryPart> MemoryCheck::parts_of_runs(const Point& point, const Rac
   const std::string learners = std::to_string(race.learners) + " learners";
   std::vector<MemoryPart> parts{{"cluster.learners", "the times of " + learners + of_all,
                                  threads_ * race.learners * bytes_of_learner}};
+  check(parts);  // before a run is tried
   if (model.value.numbers == 0 || point.device == "cuda") return parts;
   const double state = std::max(state_bytes(race, model.value),
                                 model.weights * static_cast<double>(model.value.bytes_of_number));

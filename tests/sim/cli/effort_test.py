@@ -106,6 +106,10 @@ class Refusals(ProgramTest):
         of = scenario(8, {"kind": "sync"}, 2, replicas=16_777_215, sweep={"cluster.runtime.mean": means})
         self.refused(of, "replicas", r"6.71e\+03")
 
+    def test_times_of_learners_that_train(self):
+        of = scenario(16_000_000, {"kind": "async"}, 2, **QUADRATIC)
+        self.refused(of, "cluster.learners", r"[\d.]+", limit=300 << 20)
+
     def test_versions_that_learners_hold(self):
         of = scenario(10_000, {"kind": "async"}, 40_000, **QUADRATIC)
         self.refused(of, "cluster.learners", r"[\d.]+", limit=200 << 20)

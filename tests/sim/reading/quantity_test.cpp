@@ -24,12 +24,18 @@ TEST_CASE("quantity: another unit is left out, and quotes where there is none") 
   CHECK(number_for("-1e-3") == "-1e-3, without quotes");
   CHECK(number_for("7 ") == "7, without quotes");
   CHECK(number_for("3 lightyears") == "3, the number alone");
-  CHECK(number_for("10 G") == "10, the number alone");
+  CHECK(number_for("5k") == "5000, with k as 1000");
+  CHECK(number_for("10 G") == "1e+10, with G as 1e+09");
   CHECK(number_for("5 /s") == "5, the number alone");
 }
 
 TEST_CASE("quantity: what begins with no number is none") {
   for (const char* text : {"", " ", "ms", "fast", "1e999", "inf s", "nan", "-"})
+    CHECK(number_for(text) == "");
+}
+
+TEST_CASE("quantity: digits past the number are no unit") {
+  for (const char* text : {"1,000", "0,5", "1_000", "0x10", "1/3", "2^20", "5-10 ms", "1.2.3"})
     CHECK(number_for(text) == "");
 }
 
