@@ -222,7 +222,7 @@ def front_text(case, contest):
     """The front-runner's value, or in how many runs it got there."""
     found = contest.measure.value(contest.front)
     text = value_text(case, contest.measure, contest.front)
-    return f"reached {text}" if found.never else text
+    return f"reached it {text}" if found.never else text
 
 
 def sureness(contest, beaten):
