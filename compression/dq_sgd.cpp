@@ -20,7 +20,7 @@ constexpr Page page{
 
 least for the bits that are sent: with c_n the part of step n, s_n = 1, all c_n / s_n^2 are equal.  A learner
 uses the bits that came with the value it read, for which ||g_n|| is that of the mean of the messages in the
-update before.
+update before, less what rounding adds to it where numbers are normal.
 
 With `error` that is e:  s_n = sqrt(N c_n / error).
 
@@ -56,7 +56,9 @@ class BitsByStep final : public CodeChooser {
         steps_(static_cast<double>(schedule.horizon.value_or(training.updates.value_or(1)))),
         alpha_(schedule.alpha_at(training.eta.value_or(0))),
         scale_(schedule.L.value_or(0) * std::pow(training.eta.value_or(0), 2) * training.numbers /
-               (8 * training.gradients)) {
+               (8 * training.gradients)),
+        numbers_(training.numbers),
+        gradients_(training.gradients) {
     if (schedule.mean_bits) left_ = steps_ * *schedule.mean_bits;
   }
 
@@ -65,6 +67,7 @@ class BitsByStep final : public CodeChooser {
   std::uint16_t next(double norm) override {
     ++step_;
     if (!(norm > 0) || !std::isfinite(norm)) return use(static_cast<double>(schedule_.min_bits));
+    norm /= std::sqrt(1 + added_by_rounding());
     const double to_come = std::max(1.0, steps_ - step_);
     if (!schedule_.mean_bits) {
       const double c = scale_ * std::pow(alpha_, to_come - 1) * norm * norm;
@@ -75,6 +78,14 @@ class BitsByStep final : public CodeChooser {
   }
 
  private:
+  /// What rounding adds to ||g||^2 of the mean of K messages of d normal numbers, as a part of it:
+  /// d / (s^2 K) E[f (1 - f)] of x = s |z| / sqrt(d), where levels above 1 are rare or f is
+  /// uniform.
+  double added_by_rounding() const {
+    const double s = std::exp2(used_ - 1) - 1, x = s / std::sqrt(numbers_);
+    constexpr double mean = 0.79788456080286536;  // of |z|
+    return (x < 0.4 ? x * mean - x * x : 1.0 / 6) / (x * x * gradients_);
+  }
   /// y: log2 ||g||^2 of this step.
   void add_to_trend(double y) {
     ++count_;
@@ -112,11 +123,14 @@ class BitsByStep final : public CodeChooser {
     bits = std::clamp(std::round(bits), least(), static_cast<double>(schedule_.max_bits));
     if (bits > most()) bits = static_cast<double>(schedule_.max_bits);
     left_ -= bits;
+    used_ = bits;
     return static_cast<std::uint16_t>(std::min(bits, most() + 1) - least());
   }
 
   const Schedule schedule_;
   const double steps_, alpha_, scale_;
+  double numbers_, gradients_;
+  double used_ = 0;  // bits of the step before
   double left_ = 0;  // bits of the steps to come
   double step_ = 0;
   double count_ = 0, mean_step_ = 0, mean_ = 0, squares_ = 0, products_ = 0;  // of norms
