@@ -54,8 +54,11 @@ def judged(outputs, id, task):
     shown = {"bytes": pushed}
     for name, rate in (("slow", slow), ("fast", fast)):
         shown[name] = {code: errors["time"][rate, code] for code in pushed}
-    for axis, curves in shown.items():
-        figure = figure_of(f"{{id}}-{axis}", id=id, task=task)
+    for figure, curves in (
+        (figure_of("{id}-bytes", id=id, task=task), shown["bytes"]),
+        (figure_of("{id}-slow", id=id, task=task), shown["slow"]),
+        (figure_of("{id}-fast", id=id, task=task), shown["fast"]),
+    ):
         figure.series = [
             curve_series(code, [(x[1:], y[1:]) for x, y in found]) for code, found in curves.items()
         ]

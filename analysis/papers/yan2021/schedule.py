@@ -76,7 +76,8 @@ class Constant:
 
 def saving(outputs):
     """With few levels, and with many."""
-    figure, bits = figure_of("saving"), figure_of("bits-constant")
+    figure = figure_of("saving")
+    bits = figure_of("bits-constant")
     claims = []
     for scenario, means in MEANS.items():
         runs = Constant(outputs, scenario)

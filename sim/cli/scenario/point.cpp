@@ -70,11 +70,10 @@ Message Point::of_tensors(Message message) const {
   return message;
 }
 
-std::shared_ptr<const Codes> Point::codes() const {
+std::shared_ptr<const Codes> Point::codes(double numbers) const {
   if (!with_compression()) return nullptr;
   const auto protocol = make_protocol();
   const std::uint32_t k = protocol->k();
-  const double numbers = with_model() ? static_cast<double>(model->value_layout().numbers) : 0;
   Training training{numbers, {}, k, stop.updates};
   constexpr std::uint64_t late = std::uint64_t{1} << 52;
   const Work begin, end{late, late, static_cast<double>(late)};
@@ -157,7 +156,8 @@ Race Point::race() const {
   if (sampler == Sampler::order_statistic) race.runtime = common_law(), race.make_runtimes = {};
   race.plans = plans();
   race.compressed_from = compressed_from;
-  race.codes = codes();
+  if (with_compression() && with_model())
+    race.codes = codes(static_cast<double>(model->value_layout().numbers));
   const bool epochs_matter = with_model() || stop.epochs || evaluations.every_epochs ||
                              make_protocol()->traits().needs_epochs;
   if (model && epochs_matter) race.training_rows = model->training_rows();

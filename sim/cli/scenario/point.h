@@ -65,8 +65,9 @@ struct Point {
   std::shared_ptr<const Compressor> compressor() const {
     return of_tensors(first_plan.message).compressor;
   }
-  /// The codes of messages where they change from step to step; else null.
-  std::shared_ptr<const Codes> codes() const;
+  /// The codes of messages where they change from step to step, chosen as for so many numbers of a
+  /// gradient; else null.
+  std::shared_ptr<const Codes> codes(double numbers = 0) const;
   /// Numbers of a gradient that is sent; 0: not known.
   double numbers_sent() const;
   /// What is between learners and a server; reading messages is its work.

@@ -109,7 +109,7 @@ class UsersFiles(ProgramTest):
         (self.folder / "mine").mkdir()
         (self.folder / "mine/.unfinished").symlink_to(self.folder / "thesis")
         before = self.all_files()
-        self.call("run", self.write(TIMING, "out/s.json"), "--out", "mine", "--force", "--quiet", status=1)
+        self.call("run", self.write(TIMING, "out/s.json"), "--out", "mine", "--force", "--quiet", status=2)
         self.assertEqual({p: t for p, t in self.all_files().items() if p in before}, before)
         (self.folder / "mine/.unfinished").unlink()
         (self.folder / "mine/.unfinished").mkdir()

@@ -620,7 +620,7 @@ class Sources(SweepTest):
         told, _ = self.call("run", path, "--dry-run", "--out", "out")
         self.assertIn("sweep: 6 points x 3 replicas: 18 runs, 0 are there\n  folder: out/\n  time: ", told)
         self.assertNotIn(" 0 s", told)
-        self.assertRegex(told, r"memory: about [\d.]+ MB\n  disk: about [\d.]+ MB\n  device: (cpu|cuda); auto, since .*\n$")
+        self.assertRegex(told, r"memory: about [\d.]+ MB(?: or less)?\n  disk: about [\d.]+ MB\n  device: (cpu|cuda); auto, since .*\n$")
         self.assertFalse((self.folder / "out").exists())
         self.call("run", path, "--out", "out", "--quiet", "--replicas", "2")
         self.assertIn("18 runs, 12 are there", self.call("run", path, "--dry-run", "--out", "out")[0])

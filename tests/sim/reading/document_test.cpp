@@ -215,7 +215,7 @@ TEST_CASE("document: a syntax error tells where it is, what was expected and wha
       {"{\"a\": -}", "1:7: error: expected a value, got '-'"},
       {"[tru", "1:2: error: expected a value or ']', got 'tru'"},
       {"{\"a\": NaN}", "1:7: error: expected a value, got 'NaN'"},
-      {"{\"a\": [2, 1e999]}", "1:11: error: 1e999 is too large for a number"},
+      {"{\"a\": [2, 1e999]}", "1:11: error: '1e999' is too large for a number"},
       {"{\"a\": 1, // one\n \"b\": 2}", "1:10: error: JSON has no comments"},
       {"{\"a\": 1 /* one */}", "1:9: error: JSON has no comments"},
       {"{\"a\": \"b}", "1:7: error: a string is not closed on its line"},
