@@ -37,6 +37,8 @@ struct ReplayedRun {
   std::vector<Aligned<Real>> values;     // [slot][numbers of a state]
   std::vector<Aligned<Real>> gradients;  // [place][numbers of a value]
 
+  /// A learner's memory; null: it has none there.
+  Real* memory(Slot slot) { return slot == no_slot ? nullptr : values[slot].data(); }
   StateAt<Real> at(Slot slot) { return layout.at(values[slot].data()); }
   std::span<const Real> w(Slot slot) { return {values[slot].data(), layout.parameters}; }
   std::span<const Real> learnt(Slot slot) { return {values[slot].data(), layout.learnt}; }
@@ -276,20 +278,18 @@ class CpuDevice final : public Device {
     const double clip = run.tape.recipes[sent.recipe].clip;
     const auto g = learnt(std::span<const Real>(row), statistics_);
     const double clipped = clip > 0 ? sent.weight * clip_factor<Real>(clip, g) : sent.weight;
-    const auto at = [&](Slot slot) { return slot == no_slot ? nullptr : run.values[slot].data(); };
     make(run, sent.code, name.learner, name.draw, clipped, !sent.again, {row.data(), row.size()},
-         at(step.base), at(step.out));
+         run.memory(step.base), run.memory(step.out));
   }
 
   void send_model(ReplayedRun<Real>& run, const Program& program, const Step& step) {
     const SlotModel& sent = program.models[step.first];
-    const auto at = [&](Slot slot) { return slot == no_slot ? nullptr : run.values[slot].data(); };
     const Real* const value = run.values[sent.at].data();
     const Real* const base = run.values[step.base].data();
     difference_.assign(packing_.numbers(), Real{0});
     for (std::size_t j = 0; j < run.layout.learnt; ++j) difference_[j] = value[j] - base[j];
-    make(run, sent.message, sent.learner, sent.number, 1, false, difference_, at(sent.before),
-         at(sent.after));
+    make(run, sent.message, sent.learner, sent.number, 1, false, difference_,
+         run.memory(sent.before), run.memory(sent.after));
     Aligned<Real>& out = run.values[step.out];
     std::ranges::copy(run.values[sent.at], out.begin());
     for (std::size_t j = 0; j < run.layout.learnt; ++j)

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "compression/catalog.h"
 #include "sim/reading/document.h"
+#include "sim/reading/problem.h"
 #include "sim/reading/reader.h"
 
 namespace gradrace {
@@ -19,6 +22,22 @@ inline Message message_from(const std::string& json) {
   for (const Problem& problem : reader.finish())
     throw std::runtime_error(problem.path + ": " + problem.what);
   return message;
+}
+
+/// What is said of a scenario that is refused; empty: it is not.
+template <class Read>
+std::string refusal_of(const Read& read) {
+  try {
+    read();
+  } catch (const ScenarioError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+inline void says(const std::string& text, const std::string& part) {
+  CAPTURE(text);
+  CHECK(text.find(part) != std::string::npos);
 }
 
 inline Stream words_of(std::uint32_t draw) { return stream({7, 0, Purpose::compression, 0, draw}); }

@@ -206,17 +206,8 @@ TEST_CASE("compression: with a shared seed all learners send the same places") {
 }
 
 TEST_CASE("compression: what does not go together is refused with the cure") {
-  const auto refusal = [](const std::string& protocol, const std::string& kind) -> std::string {
-    try {
-      point_of(protocol, kind);
-    } catch (const ScenarioError& error) {
-      return error.what();
-    }
-    return "";
-  };
-  const auto says = [](const std::string& text, const std::string& part) {
-    CAPTURE(text);
-    CHECK(text.find(part) != std::string::npos);
+  const auto refusal = [](const std::string& protocol, const std::string& kind) {
+    return refusal_of([&] { point_of(protocol, kind); });
   };
   const std::string async = R"({"kind": "async"})";
   says(refusal(R"({"kind": "d-psgd", "graph": "ring"})", R"({"kind": "terngrad"})"),
