@@ -18,7 +18,7 @@ LITERAL = re.compile(r'R"\w*\((?:.|\n)*?\)\w*"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\
 COMMENT = re.compile(r"//[^\n]*|/\*(?:.|\n)*?\*/")
 DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\n|[^\n])*", re.MULTILINE)
 TEMPLATE = re.compile(r"\btemplate\s*<(?:[^<>]|<[^<>]*>)*>\s*(?:requires\b[^{;()]*(?=\b(?:class|struct)\b))?")
-TYPE = re.compile(r"\b(?:class|struct|union|enum(?:\s+class)?)\s+(?:\[\[\w+\]\]\s*)?(\w+(?:<.*>)?)\s*(?:final\s*)?(?::[^:(].*)?$", re.DOTALL)
+TYPE = re.compile(r"\b(?:class|struct|union|enum(?:\s+class)?)\s+(?:\[\[\w+\]\]\s*|alignas\(\d+\)\s*)?(\w+(?:<.*>)?)\s*(?:final\s*)?(?::[^:(].*)?$", re.DOTALL)
 FUNCTION = re.compile(r"((?:\w+(?:<[^<>()]*>)?::)*(?:~?\w+|operator\W+))\s*\(")
 
 

@@ -72,13 +72,18 @@ struct InPlaceLayout {
   bool place(std::uint32_t together, std::size_t most, bool streams) {
     std::uint32_t parts = 0, rows = 0;
     for (const auto& layer : layers) {
-      if (layer.slices > 1 || &layer == &layers.back())
-        parts = std::max(parts, layer.slices * together * layer.outputs);
+      const bool last = &layer == &layers.back();  // whose scores have exponentials
+      if (layer.slices > 1 || last)
+        parts = std::max(parts, std::max(layer.slices, last + 1u) * together * layer.outputs);
       const bool bytes = layer.first == 0 && network.of.train.bytes != nullptr;
       rows = std::max(rows, together * layer.input_stride() / (bytes ? 4 : 1));
     }
     network.together = together;
-    network.ring = kernels::in_fours(parts);
+    network.run = kernels::in_fours(parts);
+    network.changes = network.run + kernels::InPlaceNetwork::run_numbers;
+    network.drawn = network.changes + kernels::InPlaceNetwork::kept_changes *
+                                          sizeof(kernels::InPlaceChange) / sizeof(float);
+    network.ring = network.drawn + 2 * kernels::InPlaceNetwork::most_together;
     network.old_rows =
         network.ring + (streams ? 2 * kernels::InPlaceNetwork::crews * Panel::numbers : 0);
     network.new_rows = network.old_rows + rows;

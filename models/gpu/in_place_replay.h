@@ -49,9 +49,11 @@ class InPlaceReplay {
 
   void start(Launcher& launcher, std::span<const Tape> tapes, const ReplayShape& shape) {
     if (network_ == nullptr) return;
-    plain_.clear();
-    for (const Tape& tape : tapes)
+    plain_.clear(), recipes_.clear();
+    for (const Tape& tape : tapes) {
       plain_.push_back(layout_of(tape.rules, shape.parameters, {}).only_w());
+      recipes_.push_back(tape.recipes);
+    }
     workers_ = static_cast<std::uint32_t>(std::min(shape.runs, launcher.blocks()));
     minibatch_ = shape.minibatch;
     work_stride_ = work_stride(minibatch_, shape.beside == 0);
@@ -59,30 +61,35 @@ class InPlaceReplay {
   }
 
   void clear() {
-    uses_.host.clear(), steps_.host.clear();
+    uses_.host.clear(), changes_.host.clear();
     for (auto& stretches : stretches_) stretches.clear();
   }
 
   /// places: Lowering::places().
   void add(std::uint32_t run, const Program& program, const Stages& stages, std::uint32_t places) {
     Stretches<Launcher>& stretches = stretches_[plain_[run]];
-    stretches.start(run, uses_.host.size(), steps_.host.size());
+    auto& changes = changes_.host;
+    stretches.start(run, uses_.host.size(), changes.size());
     for (std::size_t stage = 0; stage < stages.count(); ++stage) {
+      const std::size_t first = changes.size();
       for (const Step* const step : stages.moves(stage)) {
-        const bool computes = step->kind == Step::Kind::compute;
-        steps_.host.push_back(
-            {computes, step->stored, step->rule, step->out, step->base, step->first, step->count});
+        if (step->kind == Step::Kind::update) {
+          changes.push_back(update(run, program, *step));
+          continue;
+        }
+        if (changes.size() == first || !is_at_hand(changes.back(), step->base))
+          changes.emplace_back().base = step->base;
+        compute(run, program.uses[step->first], changes.back());
       }
-      stretches.end_stage(steps_.host.size());
+      stretches.end_stage(changes.size());
     }
-    for (const SlotUse& use : program.uses)
-      uses_.host.push_back({use.place, use.learner, use.draw, use.recipe, use.weight});
+    for (const SlotUse& use : program.uses) uses_.host.push_back(factored(run, use));
     places_ = std::max(places_, places);
   }
 
   void send(Launcher& launcher) {
     if (network_ == nullptr) return;
-    uses_.send(launcher), steps_.send(launcher);
+    uses_.send(launcher), changes_.send(launcher);
     for (auto& stretches : stretches_) stretches.send(launcher);
     const std::size_t gradients = plain_.size() * places_;
     reserve(launcher, rows_, gradients * minibatch_);
@@ -98,14 +105,40 @@ class InPlaceReplay {
   template <class T>
   using Memory = typename Launcher::template Memory<T>;
 
+  kernels::FactoredUse factored(std::uint32_t run, const SlotUse& use) const {
+    return {use.place, recipes_[run][use.recipe].minibatch};
+  }
+
+  kernels::InPlaceChange update(std::uint32_t run, const Program& program, const Step& step) const {
+    kernels::InPlaceChange change{};
+    change.base = step.base, change.out = step.out;
+    change.first = step.first, change.count = step.count;
+    change.rule = step.rule, change.updates = true, change.stored = step.stored;
+    const auto uses = std::span(program.uses).subspan(step.first, step.count);
+    for (const SlotUse& use : uses) change.rate += use.weight;
+    if (!uses.empty()) change.old = factored(run, uses.front());
+    return change;
+  }
+
+  /// Whether a gradient at that slot's value may join the change.
+  static bool is_at_hand(const kernels::InPlaceChange& change, Slot slot) {
+    return change.updates && change.fresh.n == 0 && change.out == slot;
+  }
+
+  void compute(std::uint32_t run, const SlotUse& use, kernels::InPlaceChange& change) const {
+    change.fresh = factored(run, use);
+    change.learner = use.learner, change.draw = use.draw;
+    change.weight = static_cast<float>(use.weight);
+  }
+
   template <bool plain>
   void launch(Launcher& launcher, std::size_t stage, const kernels::Cohort<Real>& cohort) {
     const Stretches<Launcher>& stretches = stretches_[plain];
     if (stretches.count(stage) == 0) return;
     launcher.launch(
         kernels::InPlaceReplayKernel<plain>{*network_, cohort, stretches.data(stage), uses_.data(),
-                                            steps_.data(), work_.data(), work_stride_, rows_.data(),
-                                            factors_.data(), places_, minibatch_},
+                                            changes_.data(), work_.data(), work_stride_,
+                                            rows_.data(), factors_.data(), places_, minibatch_},
         stretches.count(stage), workers_);
   }
 
@@ -115,7 +148,8 @@ class InPlaceReplay {
   }
 
   const Network* network_;
-  std::vector<bool> plain_;  // [run]: its states are w alone
+  std::vector<bool> plain_;                   // [run]: its states are w alone
+  std::vector<std::vector<Recipe>> recipes_;  // [run]
   std::uint32_t workers_ = 0, minibatch_ = 1, places_ = 0;
   std::uint64_t work_stride_ = 0;
   Memory<Real> work_, factors_;
@@ -123,7 +157,7 @@ class InPlaceReplay {
 
   // Of the wave.
   Mirror<kernels::FactoredUse, Launcher> uses_;
-  Mirror<kernels::InPlaceStep, Launcher> steps_;
+  Mirror<kernels::InPlaceChange, Launcher> changes_;
   Stretches<Launcher> stretches_[2];  // of the others, of plain runs
 };
 

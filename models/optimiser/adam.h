@@ -4,6 +4,7 @@
 
 #include "models/optimiser/state.h"
 #include "sim/catalog.h"
+#include "sim/quotient.h"
 
 namespace gradrace {
 
@@ -65,13 +66,17 @@ struct Adam {
           of_mean_(static_cast<Real>(1 - std::pow(adam.beta1, static_cast<double>(made_)))),
           of_square_(static_cast<Real>(1 - std::pow(adam.beta2, static_cast<double>(made_)))) {}
 
-    GRADRACE_HD Real operator()(std::uint32_t j, Real w, Real change) const {
+    GRADRACE_HD const PartMove<Real>& part(std::size_t part) const {
+      return part == mean ? mean_ : square_;
+    }
+
+    GRADRACE_HD Real operator()(Real w, Real change, Real (&kept)[number_parts]) const {
+      if (vanishing_) return w;
       const Real g = change * per_rate_;
-      const Real m = vanishing_ ? mean_.from[j] : beta1_ * mean_.from[j] + new1_ * g;
-      const Real v = vanishing_ ? square_.from[j] : beta2_ * square_.from[j] + new2_ * g * g;
-      mean_.to[j] = m;
-      square_.to[j] = v;
-      return vanishing_ ? w : w - rate_ * (m / of_mean_) / (std::sqrt(v / of_square_) + epsilon_);
+      const Real m = beta1_ * kept[mean] + new1_ * g;
+      const Real v = beta2_ * kept[mean_square] + new2_ * g * g;
+      kept[mean] = m, kept[mean_square] = v;
+      return w - quotient(rate_ * quotient(m, of_mean_), root(quotient(v, of_square_)) + epsilon_);
     }
 
     /// What is one number of a state.

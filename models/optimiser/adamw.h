@@ -38,8 +38,8 @@ struct AdamW {
           decay_(update.vanishes() ? Real{0}
                                    : static_cast<Real>(update.rate * adamw.weight_decay)) {}
 
-    GRADRACE_HD Real operator()(std::uint32_t j, Real w, Real change) const {
-      return Adam::Step<Real>::operator()(j, w - decay_ * w, change);
+    GRADRACE_HD Real operator()(Real w, Real change, Real (&kept)[number_parts]) const {
+      return Adam::Step<Real>::operator()(w - decay_ * w, change, kept);
     }
 
    private:

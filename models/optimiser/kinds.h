@@ -11,7 +11,8 @@ namespace gradrace {
 
 /// Every optimiser, in the order in which they are listed.  A kind has a page, and visit() for its
 /// keys; the parts of a state beside w, of which a run has those that one of its rules keeps(); and
-/// the Step of an update, which gives w' of a number from w and from the sum of weight g.
+/// the Step of an update, which gives w' of a number from w, from the sum of weight g and from the
+/// numbers of its parts, which it moves.
 using OptimiserKind = std::variant<Sgd, Adam, AdamW>;
 
 /// f(what the variant holds), on a GPU too.
@@ -34,6 +35,18 @@ GRADRACE_HD AnyStep<Real> step_of(const OptimiserKind& kind, const Update<Real>&
   using Made = std::variant_alternative_t<index, AnyStep<Real>>;
   static_assert(std::is_trivially_copyable_v<Made>);  // by a constexpr constructor: see GRADRACE_HD
   return AnyStep<Real>(std::in_place_index<index>, Made(*std::get_if<index>(&kind), update));
+}
+
+/// w' of number j, whose parts are moved.
+template <class Step, class Real>
+GRADRACE_HD Real move_number(const Step& step, std::uint32_t j, Real w, Real change) {
+  Real kept[number_parts] = {};
+  for (std::size_t part = 0; part < number_parts; ++part)
+    if (step.part(part).to != nullptr) kept[part] = step.part(part).from[j];
+  w = step(w, change, kept);
+  for (std::size_t part = 0; part < number_parts; ++part)
+    if (step.part(part).to != nullptr) step.part(part).to[j] = kept[part];
+  return w;
 }
 
 /// Moves the parts of a state that are one number.
@@ -93,31 +106,27 @@ class Move {
   /// w' of number j, whose w may be elsewhere than the base's; `change` is the sum of weight g.
   GRADRACE_HD Real operator()(std::uint32_t j, Real w, Real change) const {
     if (j < learnt_)
-      gradrace::with_kind(step_, [&](const auto& step) { w = step(j, w, change); });
+      with_kind(step_, [&](const auto& step) { w = move_number(step, j, w, change); });
     else
       w = merge_(w, change);
-    if (j == 0) gradrace::with_kind(step_, [](const auto& step) { once(step); });
+    if (j == 0) with_kind(step_, [](const auto& step) { once(step); });
     if (update_.out.average != nullptr)
       update_.out.average[j] = follow_(update_.base.average[j], w);
     return w;
   }
 
-  /// f(one), where one(j, w, change) does so for numbers that are learnt.  It asks once which kind
-  /// of optimiser there is, and is a copy, which a GPU's thread keeps in registers.
+  /// f(step), a copy, which a GPU's thread keeps in registers.
   template <class Function>
-  GRADRACE_HD void with_kind(const Function& f) const {
-    const PartMove<Real> average{update_.base.average, update_.out.average};
-    const Follow<Real> follow = follow_;
-    gradrace::with_kind(step_, [&](const auto& at_hand) {
+  GRADRACE_HD void with_step(const Function& f) const {
+    with_kind(step_, [&](const auto& at_hand) {
       const auto step = at_hand;
-      f([&](std::uint32_t j, Real w, Real change) {
-        if (j == 0) once(step);
-        w = step(j, w, change);
-        if (average.to != nullptr) average.to[j] = follow(average.from[j], w);
-        return w;
-      });
+      f(step);
     });
   }
+  GRADRACE_HD const PartMove<Real> average() const {
+    return {update_.base.average, update_.out.average};
+  }
+  GRADRACE_HD const Follow<Real>& follow() const { return follow_; }
 
  private:
   Update<Real> update_;

@@ -145,7 +145,8 @@ void apply_rule(const Rule& rule, const StateLayout& layout, double statistics_d
   Real* const out = update.out.w;
   with_kind(step_of(optimiser_of(rule), update), [&](auto moved) {
 #pragma GCC ivdep
-    for (std::uint32_t j = 0; j < layout.learnt; ++j) out[j] = moved(j, w[j], change[j]);
+    for (std::uint32_t j = 0; j < layout.learnt; ++j)
+      out[j] = move_number(moved, j, w[j], change[j]);
     once(moved);
   });
   const Merge<Real> merge(statistics_decay, update);

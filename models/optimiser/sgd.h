@@ -7,6 +7,7 @@
 
 #include "models/optimiser/state.h"
 #include "sim/catalog.h"
+#include "sim/quotient.h"
 
 namespace gradrace {
 
@@ -97,20 +98,20 @@ struct Sgd {
       scale_ = static_cast<Real>(still ? 0 : sgd.of_gradients ? update.rate : 1);
     }
 
-    GRADRACE_HD Real operator()(std::uint32_t j, Real w, Real change) const {
-      if (square_.to != nullptr) {
-        Real s = square_.from[j];
-        if (rescaled_) {
-          const Real g = change * per_rate_;
-          s = decay_ * s + (1 - decay_) * g * g;
-          change /= std::sqrt(s + epsilon_);
-        }
-        square_.to[j] = s;
+    GRADRACE_HD const PartMove<Real>& part(std::size_t part) const {
+      return part == velocity ? velocity_ : square_;
+    }
+
+    GRADRACE_HD Real operator()(Real w, Real change, Real (&kept)[number_parts]) const {
+      if (square_.to != nullptr && rescaled_) {
+        const Real g = change * per_rate_;
+        kept[mean_square] = decay_ * kept[mean_square] + (1 - decay_) * g * g;
+        change = quotient(change, root(kept[mean_square] + epsilon_));
       }
       if (velocity_.to != nullptr) {
         change *= of_step_;
-        const Real v = kept_ * velocity_.from[j] + change;
-        velocity_.to[j] = v;
+        const Real v = kept_ * kept[velocity] + change;
+        kept[velocity] = v;
         change = scale_ * (nesterov_ ? momentum_ * v + change : v);
       }
       return w - change;

@@ -41,8 +41,8 @@ struct GradientBeginKernel {
     const RunAt run = cohort.runs[job.update.run];
     const KernelUse use = uses[job.use];
     const Values<Real>& values = cohort.values;
-    pass.network.draw(block, {run.seed, run.replica, use.learner, use.draw, pass.n},
-                      pass.rows(number));
+    pass.network.draw({run.seed, run.replica, use.learner, use.draw, pass.n}, pass.rows(number),
+                      block.thread(), block.threads());
     block.sync();
     if (pass.moves != nullptr && block.thread() == 0) {
       pass.moves[number] = {values.at(run, job.update.run, job.update.base).w,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 #include "models/gpu/kernels/matrix_tile.h"
 #include "models/layers/base/layer.h"
 
@@ -19,22 +21,20 @@ struct Panel {
     return of_tile.row / 8 * 256 + of_tile.column % 2 * 128 + of_tile.row % 8 * 16 +
            of_tile.column / 2 * 4;
   }
-  /// The same of number i that a crew's lane holds of a tile.
-  template <std::uint32_t crew>
-  GRADRACE_HD static constexpr std::uint32_t at(std::uint32_t lane, std::uint32_t i) {
-    return crew == 32 ? 4 * lane + 128 * i : at(MatrixTile<crew>::place(lane, i));
+  /// Those of a crew's lane: of number i that it holds of a tile is four_of(i).
+  template <std::uint32_t crew, class Number>
+  GRADRACE_HD static auto* fours(Number* panel, std::uint32_t lane) {
+    using Fours = std::conditional_t<std::is_const_v<Number>, const Four<float>, Four<float>>;
+    return reinterpret_cast<Fours*>(panel) + (crew == 32 ? lane : 0);
   }
-  /// Where what a state has beside such a number stands, which is moved one by one: that of the
-  /// n-th tile 32 n behind it.
-  GRADRACE_HD static constexpr std::uint32_t beside(const MatrixPlace& of_tile) {
-    return of_tile.row / 8 * 256 + of_tile.column % 2 * 128 + of_tile.row % 8 * 4 +
-           of_tile.column / 2;
+  template <std::uint32_t crew>
+  GRADRACE_HD static constexpr std::uint32_t four_of(std::uint32_t i) {
+    return crew == 32 ? 32 * i : at(MatrixTile<crew>::place(0, i)) / 4;
   }
   /// Row and column of the panel whose number stands there.
-  GRADRACE_HD static constexpr MatrixPlace place(std::uint32_t at, bool is_beside) {
-    const std::uint32_t lane = is_beside ? at % 32 : at / 4 % 32;
-    const std::uint32_t tile = is_beside ? at / 32 % 4 : at % 4;
-    return {at / 256 * 8 + lane / 4, at / 128 % 2 * 16 + lane % 4 * 4 + tile};
+  GRADRACE_HD static constexpr MatrixPlace place(std::uint32_t at) {
+    const std::uint32_t lane = at / 4 % 32;
+    return {at / 256 * 8 + lane / 4, at / 128 % 2 * 16 + lane % 4 * 4 + at % 4};
   }
 };
 
@@ -65,13 +65,13 @@ struct InPlaceLayer {
     return (o / 16 * wide + k / 32) * Panel::numbers + Panel::at({o % 16, c}) + k % 4;
   }
   /// The number among the layer's parameters of what stands there; none of padding.
-  GRADRACE_HD std::uint32_t number(std::uint32_t at_place, bool is_beside) const {
+  GRADRACE_HD std::uint32_t number(std::uint32_t at_place) const {
     if (at_place >= panels()) {
       const std::uint32_t o = at_place - panels();
       return o < outputs ? outputs * inputs + o : none;
     }
     const std::uint32_t panel = at_place / Panel::numbers;
-    const MatrixPlace in = Panel::place(at_place % Panel::numbers, is_beside);
+    const MatrixPlace in = Panel::place(at_place % Panel::numbers);
     const std::uint32_t o = panel / wide * 16 + in.row, k = panel % wide * 32 + in.column;
     return o < outputs && k < inputs ? o * inputs + k : none;
   }
@@ -83,9 +83,10 @@ struct BytesInPlace {
   static constexpr std::uint32_t parts = 1, pieces = 2;  // of 16 bytes, of a row of 32 columns
   const std::uint32_t* words;
 
-  /// Where that piece of a row is.
-  GRADRACE_HD static constexpr std::uint32_t piece(std::uint32_t row, std::uint32_t number) {
-    return number ^ (row / 4 % 2);
+  /// Where that piece of row k of a four is.
+  GRADRACE_HD static constexpr std::uint32_t piece(std::uint32_t four, std::uint32_t,
+                                                   std::uint32_t number) {
+    return number ^ (four % 2);
   }
 
   /// Four numbers of a panel's columns, as whole numbers.
@@ -104,7 +105,7 @@ struct BytesInPlace {
 
   /// Those of that row of eight.
   GRADRACE_HD Piece operator()(std::uint32_t eight, std::uint32_t row, std::uint32_t four) const {
-    const std::uint32_t in_eight = row * 8 + piece(row, four / 4) * 4 + four % 4;
+    const std::uint32_t in_eight = row * 8 + piece(row / 4, row % 4, four / 4) * 4 + four % 4;
     return {words[eight * 64 + in_eight]};
   }
 };
@@ -113,8 +114,9 @@ struct FloatsInPlace {
   static constexpr std::uint32_t parts = 2, pieces = 8;
   const std::uint32_t* words;
 
-  GRADRACE_HD static constexpr std::uint32_t piece(std::uint32_t row, std::uint32_t number) {
-    return number ^ (row % 4 + row % 2 * 4);
+  GRADRACE_HD static constexpr std::uint32_t piece(std::uint32_t, std::uint32_t k,
+                                                   std::uint32_t number) {
+    return number ^ (k + k % 2 * 4);
   }
 
   struct Piece {
@@ -124,7 +126,7 @@ struct FloatsInPlace {
   };
 
   GRADRACE_HD Piece operator()(std::uint32_t eight, std::uint32_t row, std::uint32_t four) const {
-    const std::uint32_t in_eight = row * 32 + piece(row, four) * 4;
+    const std::uint32_t in_eight = row * 32 + piece(row / 4, row % 4, four) * 4;
     return {*reinterpret_cast<const Four<float>*>(words + eight * 256 + in_eight)};
   }
 };

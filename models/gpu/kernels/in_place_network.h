@@ -3,6 +3,7 @@
 #include <concepts>
 #include <type_traits>
 
+#include "models/gpu/kernels/in_place_change.h"
 #include "models/gpu/kernels/in_place_layer.h"
 #include "models/gpu/kernels/network.h"
 
@@ -45,11 +46,14 @@ struct InPlaceNetwork {
   std::uint32_t work_per_row;  // and of its outputs
   std::uint32_t together;      // rows that go over a layer at once, at most 32
   // Where these begin in shared memory; parts of sums stand first.
+  std::uint32_t run, changes, drawn;  // [run_numbers]; [kept_changes]; [2, most_together]
   std::uint32_t ring, old_rows, new_rows, shared;
 
   static constexpr std::uint32_t threads = 256, at_once = 2;
   static constexpr std::uint32_t crews = threads / 32;  // at most
   static constexpr std::uint32_t most_together = 32;
+  static constexpr std::uint32_t run_numbers = 8;   // what a replay knows of its run
+  static constexpr std::uint32_t kept_changes = 4;  // of it, the one at hand and its neighbours
   std::size_t shared_numbers() const { return shared; }
 
   GRADRACE_HD float* x(std::uint32_t l, float* factors, std::uint32_t n) const {
@@ -72,7 +76,7 @@ struct InPlaceNetwork {
   /// The state at hand = w [parameters].
   template <class Block>
   GRADRACE_HD void load(const Block& block, const float* w, float* state) const {
-    each_place(block, false, [&](const InPlaceLayer& layer, std::uint32_t i, std::uint32_t number) {
+    each_place(block, [&](const InPlaceLayer& layer, std::uint32_t i, std::uint32_t number) {
       weights(block, layer, state)[i] = number != InPlaceLayer::none ? w[layer.first + number] : 0;
     });
   }
@@ -80,17 +84,19 @@ struct InPlaceNetwork {
   /// The other way.
   template <class Block>
   GRADRACE_HD void store(const Block& block, float* state, float* w) const {
-    each_place(block, false, [&](const InPlaceLayer& layer, std::uint32_t i, std::uint32_t number) {
+    each_place(block, [&](const InPlaceLayer& layer, std::uint32_t i, std::uint32_t number) {
       if (number != InPlaceLayer::none) w[layer.first + number] = weights(block, layer, state)[i];
     });
   }
 
-  /// f(i, j) for the number j < count of a part that is kept beside w, which is number i of panels.
+  /// f(i, j) for the number j < count of a part that is kept beside w, which is number i of panels;
+  /// padding has j = none.
   template <class Block, class Function>
   GRADRACE_HD void each_beside(const Block& block, std::uint32_t count, const Function& f) const {
-    each_place(block, true, [&](const InPlaceLayer& layer, std::uint32_t i, std::uint32_t number) {
-      if (number != InPlaceLayer::none && layer.first + number < count)
-        f(layer.at + i, layer.first + number);
+    each_place(block, [&](const InPlaceLayer& layer, std::uint32_t i, std::uint32_t number) {
+      const bool is_padding = number == InPlaceLayer::none;
+      if (is_padding || layer.first + number < count)
+        f(layer.at + i, is_padding ? number : layer.first + number);
     });
   }
 
@@ -173,19 +179,30 @@ struct InPlaceNetwork {
   }
 
   /// delta [n, stride] of the last layer, of n rows that have gone over it, of `all` of a
-  /// minibatch; times the gradient's weight.  Does not sync.
+  /// minibatch; times the gradient's weight.  Does not sync at its end.
   template <class Block>
   GRADRACE_HD void differentiate_rows(const Block& block, const std::uint32_t* rows,
                                       std::uint32_t n, std::uint32_t all, float weight,
                                       float* to) const {
-    const InPlaceLayer layer = layers[of.depth - 1];
+    const InPlaceLayer& layer = layers[of.depth - 1];
+    const std::uint32_t outputs = layer.outputs, stride = layer.stride();
     const Labels labels = of.labels_of(of.train, rows);
     const float* const scores = block.template scratch<float>();
+    float* const exponentials = block.template scratch<float>() + together * outputs;
+    if (of.loss == LossKind::cross_entropy) {
+      each(block, row_threads * n, [&](std::uint32_t i) {
+        const std::uint32_t first = i / row_threads * outputs;
+        const float top = greatest(scores + first, outputs);
+        for (std::uint32_t o = i % row_threads; o < outputs; o += row_threads)
+          exponentials[first + o] = std::exp(scores[first + o] - top);
+      });
+      block.sync();
+    }
     each(block, row_threads * n, [&](std::uint32_t i) {
-      const std::uint32_t row = i / row_threads;
-      const RowDerivative<float> of_row(labels, row, all, scores + row * layer.outputs);
-      for (std::uint32_t o = i % row_threads; o < layer.stride(); o += row_threads)
-        to[row * layer.stride() + o] = o < layer.outputs ? of_row(o) * weight : 0;
+      const std::uint32_t row = i / row_threads, first = row * outputs;
+      const RowDerivative<float> of_row(labels, row, all, scores + first, exponentials + first);
+      for (std::uint32_t o = i % row_threads; o < stride; o += row_threads)
+        to[row * stride + o] = o < outputs ? of_row(o) * weight : 0;
     });
   }
 
@@ -214,25 +231,26 @@ struct InPlaceNetwork {
       for (std::uint32_t k = 0; k < 4; ++k) {
         const std::uint32_t i = 4 * four + k < n ? 4 * four + k : n - 1;
         from[k] = static_cast<const Four<float>*>(data) +
-                  std::uint64_t{rows != nullptr ? rows[i] : i} * of_row;
+                  std::uint64_t{rows != nullptr ? rows[i] : i} * of_row + crew_lane(block);
       }
       GRADRACE_ROLLED
       for (std::uint32_t at = crew_lane(block); at < of_row; at += crew) {
         auto* const place = begin + (at / X::pieces * together + 4 * four) * X::pieces;
         GRADRACE_UNROLL
-        for (std::uint32_t k = 0; k < 4; ++k)
-          block.copy(place + k * X::pieces + X::piece(4 * four + k, at % X::pieces), from[k] + at);
+        for (std::uint32_t k = 0; k < 4; ++k) {
+          block.copy(place + k * X::pieces + X::piece(four, k, at % X::pieces), from[k]);
+          from[k] += crew;
+        }
       }
     });
   }
 
   /// f(layer, i, number) for each place i of each layer, and the number that stands there.
   template <class Block, class Function>
-  GRADRACE_HD void each_place(const Block& block, bool is_beside, const Function& f) const {
+  GRADRACE_HD void each_place(const Block& block, const Function& f) const {
     for (std::uint32_t l = 0; l < of.depth; ++l) {
       const InPlaceLayer layer = layers[l];
-      each(block, layer.numbers(),
-           [&](std::uint32_t i) { f(layer, i, layer.number(i, is_beside)); });
+      each(block, layer.numbers(), [&](std::uint32_t i) { f(layer, i, layer.number(i)); });
     }
     block.sync();
   }
@@ -245,14 +263,14 @@ struct InPlaceNetwork {
   GRADRACE_HD static void stream(const Block& block, const float* panels, std::uint32_t panel,
                                  std::uint32_t end, float* ring_of_crew) {
     if (panel < end) {
-      const float* const from = panels + panel * Panel::numbers;
-      float* const to = ring_of_crew + panel % 2 * Panel::numbers;
+      constexpr std::uint32_t crew = crew_threads<Block>;
+      const auto* const from =
+          Panel::fours<crew>(panels + panel * Panel::numbers, crew_lane(block));
+      auto* const to =
+          Panel::fours<crew>(ring_of_crew + panel % 2 * Panel::numbers, crew_lane(block));
       GRADRACE_UNROLL
-      for (std::uint32_t i = 0; i < Tile<Block>::held; ++i) {
-        const std::uint32_t at = Panel::at<crew_threads<Block>>(crew_lane(block), i);
-        block.copy(reinterpret_cast<Four<float>*>(to + at),
-                   reinterpret_cast<const Four<float>*>(from + at));
-      }
+      for (std::uint32_t i = 0; i < Tile<Block>::held; ++i)
+        block.copy(to + Panel::four_of<crew>(i), from + Panel::four_of<crew>(i));
     }
     block.end_copies();
   }
@@ -287,9 +305,9 @@ struct InPlaceNetwork {
       float* const resident = shared_memory + layer.shared + item.at;
       float* const streamed = state + layer.at + item.at;
       float* const ring_of_crew = shared_memory + ring + block.thread() / crew * 2 * Panel::numbers;
-      const std::uint32_t end_streamed = layer.streams ? item.end : 0;
-      for (std::uint32_t panel = item.first; panel < item.first + 2; ++panel)
-        stream(block, streamed, panel, end_streamed, ring_of_crew);
+      if (layer.streams)
+        for (std::uint32_t panel = item.first; panel < item.first + 2; ++panel)
+          stream(block, streamed, panel, item.end, ring_of_crew);
       Tile<Block> dz[eights], z[eights];
       if (pass.updates) load_delta<all>(lane, layer, item.strip, pass, dz);
       GRADRACE_ROLLED
@@ -297,7 +315,7 @@ struct InPlaceNetwork {
         const auto* const words = reinterpret_cast<const std::uint32_t*>(shared_memory) +
                                   panel * together * X::pieces * 4;
         Tile<Block> w[Panel::tiles];
-        block.wait_for_older_copies();
+        if (layer.streams) block.wait_for_older_copies();
         read(lane,
              layer.streams ? ring_of_crew + panel % 2 * Panel::numbers
                            : resident + panel * Panel::numbers,
@@ -308,13 +326,13 @@ struct InPlaceNetwork {
           if constexpr (std::same_as<Moved, Subtracted>)
             subtract(sums, pass.scale, w);
           else
-            apply(lane, layer, item.strip * layer.wide + panel, pass, sums, w, moved);
+            apply(lane, layer.at + item.at + panel * Panel::numbers, pass, sums, w, moved);
           if (layer.streams)
             write(lane, w, streamed + panel * Panel::numbers);
           else
             write(lane, w, resident + panel * Panel::numbers);
         }
-        stream(block, streamed, panel + 2, end_streamed, ring_of_crew);
+        if (layer.streams) stream(block, streamed, panel + 2, item.end, ring_of_crew);
         if constexpr (!std::same_as<Moved, Subtracted>)
           prefetch_parts(block, pass, layer.at + item.at + (panel + 2) * Panel::numbers);
         if (pass.new_rows > 0) multiply_new<all>(lane, X{words + new_rows}, pass.new_rows, w, z);
@@ -356,8 +374,10 @@ struct InPlaceNetwork {
         GRADRACE_UNROLL
         for (std::uint32_t n = 0; n < Panel::tiles; ++n) x[n].set(i, piece.at(n));
       }
+      MatrixTile<crew> of_rows = dz[r];
+      of_rows.make_anew();
       LeftFactor<crew, 2> d;
-      d.load(dz[r]);
+      d.load(of_rows);
       multiply_add(sums, d, x);
     }
   }
@@ -368,36 +388,41 @@ struct InPlaceNetwork {
                                        const MatrixTile<crew> (&w)[Panel::tiles],
                                        MatrixTile<crew> (&z)[eights]) {
     using Factor = RightFactor<crew, X::parts>;
-    typename X::Piece pieces[eights][Factor::held];
+    constexpr std::uint32_t beside = 2;  // eights, whose sums do not wait for each other; of one
+                                         // that there is not, the first stands for the second
+    LeftFactor<crew, 2> left[Panel::tiles];
     GRADRACE_UNROLL
-    for (std::uint32_t r = 0; r < eights; ++r) {
-      if (!all && 8 * r >= rows) continue;
-      GRADRACE_UNROLL
-      for (std::uint32_t i = 0; i < Factor::held; ++i) {
-        const MatrixPlace at = Factor::place(lane, i);
-        pieces[r][i] = new_x(r, at.column, Panel::four(at.row));
-      }
-    }
-    MatrixTile<crew> of_panel[eights];
+    for (std::uint32_t n = 0; n < Panel::tiles; ++n) left[n].load(w[n]);
     GRADRACE_UNROLL
-    for (std::uint32_t n = 0; n < Panel::tiles; ++n) {
-      LeftFactor<crew, 2> left;
-      left.load(w[n]);
-      Factor x[eights];
+    for (std::uint32_t first = 0; first < eights; first += beside) {
+      if (!all && 8 * first >= rows) continue;
+      typename X::Piece pieces[beside][Factor::held];
       GRADRACE_UNROLL
-      for (std::uint32_t r = 0; r < eights; ++r) {
-        if (!all && 8 * r >= rows) continue;
+      for (std::uint32_t r = 0; r < beside; ++r) {
+        const std::uint32_t eight = all || 8 * (first + r) < rows ? first + r : first;
         GRADRACE_UNROLL
-        for (std::uint32_t i = 0; i < Factor::held; ++i) x[r].set(i, pieces[r][i].at(n));
-        if (!all) multiply_add(of_panel[r], left, x[r]);
+        for (std::uint32_t i = 0; i < Factor::held; ++i) {
+          const MatrixPlace at = Factor::place(lane, i);
+          pieces[r][i] = new_x(eight, at.column, Panel::four(at.row));
+        }
       }
-      if (all) multiply_add(of_panel, left, x);
-    }
-    GRADRACE_UNROLL
-    for (std::uint32_t r = 0; r < eights; ++r) {
+      MatrixTile<crew> of_panel[beside];
       GRADRACE_UNROLL
-      for (std::uint32_t i = 0; i < MatrixTile<crew>::held; ++i)
-        z[r].number[i] += of_panel[r].number[i];
+      for (std::uint32_t n = 0; n < Panel::tiles; ++n) {
+        Factor x[beside];
+        GRADRACE_UNROLL
+        for (std::uint32_t r = 0; r < beside; ++r) {
+          GRADRACE_UNROLL
+          for (std::uint32_t i = 0; i < Factor::held; ++i) x[r].set(i, pieces[r][i].at(n));
+        }
+        multiply_add(of_panel, left[n], x);
+      }
+      GRADRACE_UNROLL
+      for (std::uint32_t r = 0; r < beside; ++r) {
+        GRADRACE_UNROLL
+        for (std::uint32_t i = 0; i < MatrixTile<crew>::held; ++i)
+          z[first + r].number[i] += of_panel[r].number[i];
+      }
     }
   }
 
@@ -405,21 +430,25 @@ struct InPlaceNetwork {
   template <bool all, class Block>
   GRADRACE_HD void give(const Block& block, const InPlaceLayer& layer, const Item& item,
                         const LayerPass& pass, float* state, Tile<Block> (&z)[eights]) const {
-    const bool sliced = in_slices(layer, pass);
-    const std::uint32_t columns = sliced ? layer.outputs : layer.stride();
     const std::uint32_t strip = 16 * item.strip;
-    const float* const b = weights(block, layer, state) + layer.panels() + strip;
-    float* const parts = block.template scratch<float>() + item.slice * together * layer.outputs;
-    GRADRACE_UNROLL
-    for (std::uint32_t r = 0; r < eights; ++r)
-      z[r].each(crew_lane(block), [&](std::uint32_t o, std::uint32_t i, float sum) {
-        const std::uint32_t at = (8 * r + i) * columns + strip + o;
-        if (!all && 8 * r + i >= pass.new_rows) return;
-        if (!sliced)
-          pass.y[at] = activated(layer.f, fused(pass.scale, sum, b[o]));
-        else if (strip + o < layer.outputs)
-          parts[at] = sum;
+    const auto each_sum = [&](const auto& f) {
+      GRADRACE_UNROLL
+      for (std::uint32_t r = 0; r < eights; ++r)
+        z[r].each(crew_lane(block), [&](std::uint32_t o, std::uint32_t i, float sum) {
+          if (all || 8 * r + i < pass.new_rows) f(8 * r + i, strip + o, sum);
+        });
+    };
+    if (in_slices(layer, pass)) {
+      float* const parts = block.template scratch<float>() + item.slice * together * layer.outputs;
+      each_sum([&](std::uint32_t row, std::uint32_t o, float sum) {
+        if (o < layer.outputs) parts[row * layer.outputs + o] = sum;
       });
+      return;
+    }
+    const float* const b = weights(block, layer, state) + layer.panels();
+    each_sum([&](std::uint32_t row, std::uint32_t o, float sum) {
+      pass.y[row * layer.stride() + o] = activated(layer.f, fused(pass.scale, sum, b[o]));
+    });
   }
 
   /// Whether outputs are made while W is gone over; else another crew may move b meanwhile.
@@ -437,7 +466,7 @@ struct InPlaceNetwork {
                                MatrixTile<crew> (&tiles)[4]) {
     GRADRACE_UNROLL
     for (std::uint32_t i = 0; i < MatrixTile<crew>::held; ++i) {
-      const auto four = *reinterpret_cast<const Four<float>*>(from + Panel::at<crew>(lane, i));
+      const Four<float> four = Panel::fours<crew>(from, lane)[Panel::four_of<crew>(i)];
       GRADRACE_UNROLL
       for (std::uint32_t n = 0; n < 4; ++n) tiles[n].number[i] = four.at[n];
     }
@@ -447,7 +476,7 @@ struct InPlaceNetwork {
   GRADRACE_HD static void write(std::uint32_t lane, const MatrixTile<crew> (&tiles)[4], float* to) {
     GRADRACE_UNROLL
     for (std::uint32_t i = 0; i < MatrixTile<crew>::held; ++i)
-      *reinterpret_cast<Four<float>*>(to + Panel::at<crew>(lane, i)) = {
+      Panel::fours<crew>(to, lane)[Panel::four_of<crew>(i)] = {
           {tiles[0].number[i], tiles[1].number[i], tiles[2].number[i], tiles[3].number[i]}};
   }
 
@@ -472,51 +501,66 @@ struct InPlaceNetwork {
       block.prefetch(pass.sums + std::uint64_t{part} * numbers + begin + lane * line);
   }
 
-  /// A panel's sums of products applied to its W, as the pass says.
-  template <class Tile, class Moved>
-  GRADRACE_HD static void apply(std::uint32_t lane, const InPlaceLayer& layer, std::uint32_t panel,
-                                const LayerPass& pass, Tile (&sums)[4], Tile (&w)[4],
-                                const Moved& moved) {
-    const std::uint32_t begin = layer.at + panel * Panel::numbers;
+  /// The sums of products of the panel that begins there applied to its W, as the pass says.
+  /// Padding is moved as well, from zero to zero.
+  template <std::uint32_t crew, class Moved>
+  GRADRACE_HD static void apply(std::uint32_t lane, std::uint32_t begin, const LayerPass& pass,
+                                MatrixTile<crew> (&sums)[Panel::tiles],
+                                MatrixTile<crew> (&w)[Panel::tiles], const Moved& moved) {
     GRADRACE_UNROLL
     for (std::uint32_t n = 0; n < 4; ++n) {
       GRADRACE_UNROLL
       for (float& sum : sums[n].number) sum *= pass.scale;
     }
     if (pass.applied.adds) {
-      Tile kept[4];
+      MatrixTile<crew> kept[Panel::tiles];
       read(lane, pass.sums + begin, kept);
       GRADRACE_UNROLL
       for (std::uint32_t n = 0; n < 4; ++n) {
         GRADRACE_UNROLL
-        for (std::uint32_t i = 0; i < Tile::held; ++i) sums[n].number[i] += kept[n].number[i];
+        for (std::uint32_t i = 0; i < MatrixTile<crew>::held; ++i)
+          sums[n].number[i] += kept[n].number[i];
       }
     }
     if (!pass.applied.moves) return write(lane, sums, pass.sums + begin);
-    const std::uint32_t top = panel / layer.wide * 16, left = panel % layer.wide * 32;
-    moved.with_kind([&](const auto& one) {
+    moved.with_step([&](const auto& step) {
+      const auto fours = [&](float* numbers) {
+        return numbers != nullptr ? Panel::fours<crew>(numbers + begin, lane) : nullptr;
+      };
+      const PartMove<float> average = moved.average();
+      Four<float>* const parts[] = {fours(step.part(0).to), fours(step.part(1).to),
+                                    fours(average.to)};
       GRADRACE_ROLLED
-      for (std::uint32_t n = 0; n < 4; ++n) {  // always the first tile: the others move up
+      for (std::uint32_t i = 0; i < MatrixTile<crew>::held; ++i) {  // always the first numbers
+        Four<float> kept[3] = {};
         GRADRACE_UNROLL
-        for (std::uint32_t i = 0; i < Tile::held; ++i) {
-          const MatrixPlace at = Tile::place(lane, i);
-          const std::uint32_t o = top + at.row, k = left + 4 * Panel::four(at.column);
-          float& number = w[0].number[i];
-          if (o < layer.outputs && k + n < layer.inputs)
-            number = one(begin + Panel::beside(at) + 32 * n, number, sums[0].number[i]);
+        for (std::uint32_t part = 0; part < 3; ++part)
+          if (parts[part] != nullptr) kept[part] = parts[part][Panel::four_of<crew>(i)];
+        GRADRACE_UNROLL
+        for (std::uint32_t n = 0; n < Panel::tiles; ++n) {
+          float of_number[number_parts] = {kept[0].at[n], kept[1].at[n]};
+          float& number = w[n].number[0];
+          number = step(number, sums[n].number[0], of_number);
+          kept[0].at[n] = of_number[0], kept[1].at[n] = of_number[1];
+          kept[2].at[n] = moved.follow()(kept[2].at[n], number);
+          turn(w[n]), turn(sums[n]);
         }
-        turn(w), turn(sums);
+        GRADRACE_UNROLL
+        for (std::uint32_t part = 0; part < 3; ++part)
+          if (parts[part] != nullptr) parts[part][Panel::four_of<crew>(i)] = kept[part];
       }
+      if (begin == 0 && lane == 0) once(step);
     });
   }
 
-  /// The first becomes the last.
-  template <class Tile>
-  GRADRACE_HD static void turn(Tile (&tiles)[4]) {
-    const Tile first = tiles[0];
+  /// The first number becomes the last.
+  template <std::uint32_t crew>
+  GRADRACE_HD static void turn(MatrixTile<crew>& tile) {
+    const float first = tile.number[0];
     GRADRACE_UNROLL
-    for (std::uint32_t n = 0; n < 3; ++n) tiles[n] = tiles[n + 1];
-    tiles[3] = first;
+    for (std::uint32_t i = 0; i + 1 < MatrixTile<crew>::held; ++i)
+      tile.number[i] = tile.number[i + 1];
+    tile.number[MatrixTile<crew>::held - 1] = first;
   }
 
   /// What layer l looks at and the delta of the one before, among the factors.
@@ -551,15 +595,24 @@ struct InPlaceNetwork {
           multiply_add(sums[r], w, d);
         }
       }
+      Tile<Block> kept[eights];  // all are read first: a compiler cannot tell that they stay
+      const auto each_number = [&](Tile<Block>(&tiles)[eights], const auto& f) {
+        GRADRACE_UNROLL
+        for (std::uint32_t r = 0; r < eights; ++r)
+          tiles[r].each(lane, [&](std::uint32_t k, std::uint32_t i, float& number) {
+            const std::uint32_t row = top + 8 * r + i;
+            if (row < n) f(row * layer.input_stride() + left + k, number);
+          });
+      };
+      each_number(kept, [&](std::uint32_t at, float& y) { y = given[at]; });
+      each_number(kept, [&](std::uint32_t at, float y) { seen[at] = y; });
       GRADRACE_UNROLL
-      for (std::uint32_t r = 0; r < eights; ++r)
-        sums[r].each(lane, [&](std::uint32_t k, std::uint32_t i, float sum) {
-          const std::uint32_t row = top + 8 * r + i;
-          if (row >= n) return;
-          const std::uint32_t at = row * layer.input_stride() + left + k;
-          seen[at] = given[at];
-          to[at] = sum * slope(below.f, given[at]);
-        });
+      for (std::uint32_t r = 0; r < eights; ++r) {
+        GRADRACE_UNROLL
+        for (std::uint32_t i = 0; i < Tile<Block>::held; ++i)
+          sums[r].number[i] *= slope(below.f, kept[r].number[i]);
+      }
+      each_number(sums, [&](std::uint32_t at, float by_z) { to[at] = by_z; });
     });
     block.sync();
   }

@@ -5,24 +5,6 @@
 
 namespace gradrace::kernels {
 
-/// A step of a Program of the early order, whose update moves one state of the run in place: where
-/// the state is not the value in base, that is loaded first.
-struct InPlaceStep {
-  bool computes;       // the factors of use `first` go to its place; else base is moved to out
-  bool stored;         // out goes to its slot as well
-  std::uint16_t rule;  // index into Tape::rules
-  std::uint32_t out, base;
-  std::uint32_t first, count;  // of the run's uses
-};
-
-/// A use whose gradient's factors are in that place: of each layer what it looks at and the
-/// derivative by what it gives.
-struct FactoredUse {
-  std::uint32_t place;
-  std::uint32_t learner, draw, recipe;
-  double weight;
-};
-
 /// Does a stretch of each run, a block for each run.
 ///
 /// Where a gradient is computed at what an update gives, both go over a layer's weights at once:
@@ -44,7 +26,7 @@ struct InPlaceReplayKernel {
   Cohort<float> cohort;
   const Stretch* stretches;
   const FactoredUse* uses;
-  const InPlaceStep* steps;
+  const InPlaceChange* changes;
   // Of each worker: the state at hand in panels, where it is not plain with sums of its size; then
   // of the newest gradient what each layer gives and rows, as it may go to the place of an old one,
   // and of the next one rows.
@@ -66,55 +48,63 @@ struct InPlaceReplayKernel {
   template <class Block>
   GRADRACE_HD void operator()(const Block& block, std::uint32_t number,
                               std::uint32_t worker) const {
-    const Stretch stretch = stretches[number];
-    const RunAt run = cohort.runs[stretch.run];
-    float* const state = work + worker * work_stride;
-    std::uint32_t at_hand = ~std::uint32_t{0};  // the slot whose value the state is
-    Change change = change_at(stretch, run, 0, false), next;
-    draw(block, change, state);
+    At& at = reinterpret_cast<At&>(block.template scratch<float>()[network.run]);
+    if (block.thread() == 0) {
+      const Stretch stretch = stretches[number];
+      at = {stretch.run, static_cast<std::uint32_t>(stretch.count), stretch.first_use,
+            changes + stretch.first, work + worker * work_stride};
+    }
     block.sync();
-    begin(block, change, state);
-    for (; change.steps > 0; change = next) {
-      next = change_at(stretch, run, change.first + change.steps, !change.odd);
-      const InPlaceStep& step = steps[stretch.first + change.first];
-      if (at_hand != step.base)
-        load(block, run, cohort.values.at(run, stretch.run, step.base), state);
-      compute(block, change, next, state);
-      at_hand = step.computes ? step.base : step.out;
-      if (!step.computes && step.stored)
-        store(block, run, state, cohort.values.at(run, stretch.run, step.out));
+    bring(block, at, 0), bring(block, at, 1);
+    block.wait_for_copies();
+    block.sync();
+    draw(block, at, 0);
+    block.sync();
+    begin(block, at, 0);
+    std::uint32_t at_hand = ~std::uint32_t{0};  // the slot whose value the state is
+    for (std::uint32_t i = 0; i < at.count; ++i) {
+      bring(block, at, i + 2);
+      const std::uint32_t base = change(block, i).base;
+      if (at_hand != base) load(block, at, base);
+      compute(block, at, i);
+      const InPlaceChange& done = change(block, i);
+      at_hand = done.updates ? done.out : done.base;
+      if (done.updates && done.stored) store(block, at, done.out);
     }
   }
 
  private:
-  /// An update of a run, if any, and the gradient computed at what it gives, if any.
-  struct Change {
-    const RunAt* run;
-    std::uint32_t number;       // of the run
-    bool odd;                   // among the stretch's
-    std::uint32_t steps;        // two where there are both; none at the end
-    std::uint64_t first;        // of the stretch's
-    const InPlaceStep* update;  // null: none
-    const FactoredUse* old;     // [update->count]
-    const FactoredUse* fresh;   // null: none
+  /// A stretch of a run, in shared memory: registers are for products.
+  struct At {
+    std::uint32_t run, count;  // number of the run; of changes
+    std::uint64_t first_use;
+    const InPlaceChange* changes;  // [count]
+    float* state;                  // at hand, and what else a worker has
   };
+  static_assert(sizeof(At) <= Network::run_numbers * sizeof(float));
 
-  GRADRACE_HD Change change_at(const Stretch& stretch, const RunAt& run, std::uint64_t i,
-                               bool odd) const {
-    Change change{&run, stretch.run, odd, 0, i, nullptr, nullptr, nullptr};
-    const InPlaceStep* const step = steps + stretch.first + i;
-    const FactoredUse* const of_stretch = uses + stretch.first_use;
-    if (i < stretch.count && !step->computes) {
-      change.update = step, change.old = of_stretch + step->first;
-      ++change.steps;
-    }
-    const InPlaceStep* const then = step + change.steps;
-    if (i + change.steps < stretch.count && then->computes &&
-        (change.update == nullptr || then->base == step->out)) {
-      change.fresh = of_stretch + then->first;
-      ++change.steps;
-    }
-    return change;
+  GRADRACE_HD const RunAt& run(const At& at) const { return cohort.runs[at.run]; }
+
+  /// Begins to bring the i-th change to shared memory, if there is one.
+  template <class Block>
+  GRADRACE_HD void bring(const Block& block, const At& at, std::uint32_t i) const {
+    if (i >= at.count) return;
+    constexpr std::uint32_t fours = sizeof(InPlaceChange) / sizeof(Four<float>);
+    auto* const to = block.template scratch<Four<float>>() + network.changes / 4;
+    const auto* const from = reinterpret_cast<const Four<float>*>(at.changes + i);
+    each(block, fours, [&](std::uint32_t k) {
+      block.copy(to + i % Network::kept_changes * fours + k, from + k);
+    });
+  }
+  template <class Block>
+  GRADRACE_HD const InPlaceChange& change(const Block& block, std::uint32_t i) const {
+    return reinterpret_cast<const InPlaceChange*>(block.template scratch<float>() +
+                                                  network.changes)[i % Network::kept_changes];
+  }
+
+  /// The u-th use of its update.
+  GRADRACE_HD FactoredUse old(const At& at, const InPlaceChange& change, std::uint32_t u) const {
+    return u == 0 ? change.old : uses[at.first_use + change.first + u];
   }
 
   /// A gradient's rows and factors.
@@ -124,17 +114,20 @@ struct InPlaceReplayKernel {
     std::uint32_t n;
   };
 
-  GRADRACE_HD Factored factored(const Change& change, const FactoredUse& use) const {
-    const std::uint64_t place = std::uint64_t{change.number} * places + use.place;
-    return {rows + place * minibatch, factors + place * minibatch * network.per_row,
-            cohort.recipes[change.run->first_recipe + use.recipe].minibatch};
+  GRADRACE_HD Factored factored(const At& at, const FactoredUse& use) const {
+    const std::uint64_t place = std::uint64_t{at.run} * places + use.place;
+    return {rows + place * minibatch, factors + place * minibatch * network.per_row, use.n};
   }
 
   GRADRACE_HD float* sums(float* state) const { return state + network.numbers; }
-  /// Of the gradient of a change; the next change's are elsewhere.
-  GRADRACE_HD std::uint32_t* new_rows(const Change& change, float* state) const {
-    return reinterpret_cast<std::uint32_t*>(state + work_stride -
-                                            (change.odd ? 2 : 1) * in_fours(minibatch));
+  /// Of the gradient of the i-th change; the next one's are elsewhere.
+  template <class Block>
+  GRADRACE_HD std::uint32_t* new_rows(const Block& block, const At& at, std::uint32_t i) const {
+    const std::uint32_t odd = i % 2;
+    if (minibatch <= Network::most_together)
+      return block.template scratch<std::uint32_t>() + network.drawn + odd * Network::most_together;
+    return reinterpret_cast<std::uint32_t*>(at.state + work_stride -
+                                            (odd + 1) * in_fours(minibatch));
   }
   GRADRACE_HD float* outputs(float* state) const {
     return state + work_stride - 2 * in_fours(minibatch) -
@@ -185,55 +178,56 @@ struct InPlaceReplayKernel {
       f(in_slot.average, in_panels.average, numbers(run.layout.average));
   }
 
+  /// The state at hand becomes the value of that slot.
   template <class Block>
-  GRADRACE_HD void load(const Block& block, const RunAt& run, const StateAt<float>& from,
-                        float* state) const {
-    network.load(block, from.w, state);
-    each_part(run, from, state, [&](const float* in_slot, float* in_panels, std::uint32_t count) {
-      network.each_beside(block, count,
-                          [&](std::uint32_t i, std::uint32_t j) { in_panels[i] = in_slot[j]; });
-    });
+  GRADRACE_HD void load(const Block& block, const At& at, std::uint32_t slot) const {
+    const StateAt<float> from = cohort.values.at(run(at), at.run, slot);
+    network.load(block, from.w, at.state);
+    each_part(run(at), from, at.state,
+              [&](const float* in_slot, float* in_panels, std::uint32_t count) {
+                network.each_beside(block, count, [&](std::uint32_t i, std::uint32_t j) {
+                  in_panels[i] = j != InPlaceLayer::none ? in_slot[j] : 0;
+                });
+              });
+  }
+
+  /// The other way.
+  template <class Block>
+  GRADRACE_HD void store(const Block& block, const At& at, std::uint32_t slot) const {
+    const StateAt<float> to = cohort.values.at(run(at), at.run, slot);
+    network.store(block, at.state, to.w);
+    each_part(run(at), to, at.state,
+              [&](float* in_slot, const float* in_panels, std::uint32_t count) {
+                network.each_beside(block, count, [&](std::uint32_t i, std::uint32_t j) {
+                  if (j != InPlaceLayer::none) in_slot[j] = in_panels[i];
+                });
+              });
   }
 
   template <class Block>
-  GRADRACE_HD void store(const Block& block, const RunAt& run, float* state,
-                         const StateAt<float>& to) const {
-    network.store(block, state, to.w);
-    each_part(run, to, state, [&](float* in_slot, const float* in_panels, std::uint32_t count) {
-      network.each_beside(block, count,
-                          [&](std::uint32_t i, std::uint32_t j) { in_slot[j] = in_panels[i]; });
-    });
-  }
-
-  template <class Block>
-  GRADRACE_HD void compute(const Block& block, const Change& change, const Change& next,
-                           float* state) const {
+  GRADRACE_HD void compute(const Block& block, const At& at, std::uint32_t i) const {
     if constexpr (plain) {
-      compute_by(block, change, next, state, Subtracted{});
+      compute_by(block, at, i, Subtracted{});
     } else {
-      double rate = 0;
-      for (std::uint32_t u = 0; change.update != nullptr && u < change.update->count; ++u)
-        rate += change.old[u].weight;
-      const RunAt& run = *change.run;
-      const KernelRule& rule =
-          cohort.rules[run.first_rule + (change.update != nullptr ? change.update->rule : 0)];
+      const RunAt& run = this->run(at);
+      const KernelRule& rule = cohort.rules[run.first_rule + change(block, i).rule];
       StateLayout layout = run.layout;
       layout.learnt = network.numbers;
-      const StateAt<float> parts = beside(run, state);
-      const Move<float> move(rule.optimiser, rule.ema, layout, 0, {parts, parts, rate});
-      compute_by(block, change, next, state, move);
+      const StateAt<float> parts = beside(run, at.state);
+      const Move<float> move(rule.optimiser, rule.ema, layout, 0,
+                             {parts, parts, change(block, i).rate});
+      compute_by(block, at, i, move);
     }
   }
 
   template <class Block, class Moved>
-  GRADRACE_HD void compute_by(const Block& block, const Change& change, const Change& next,
-                              float* state, const Moved& moved) const {
-    for (std::uint32_t l = 0; l < network.of.depth; ++l)
-      go_over(block, l, change, next, state, moved);
-    if (change.fresh == nullptr || network.of.depth == 1) return;
-    const Factored fresh = factored(change, *change.fresh);
+  GRADRACE_HD void compute_by(const Block& block, const At& at, std::uint32_t i,
+                              const Moved& moved) const {
+    for (std::uint32_t l = 0; l < network.of.depth; ++l) go_over(block, at, i, l, moved);
+    if (change(block, i).fresh.n == 0 || network.of.depth == 1) return;
+    const Factored fresh = factored(at, change(block, i).fresh);
     block.sync();
-    network.propagate(block, fresh.n, state, outputs(state), fresh.factors);
+    network.propagate(block, fresh.n, at.state, outputs(at.state), fresh.factors);
   }
 
   /// How far a change has come over a layer, in rows.
@@ -243,120 +237,120 @@ struct InPlaceReplayKernel {
 
   /// The next pass over layer l, of some rows; the first of the new gradient's go with the last of
   /// the old ones'.  Of no rows at all: an update of no gradient, or the end.
-  GRADRACE_HD LayerPass pass_at(const Change& change, std::uint32_t l, Progress& done,
-                                float* state) const {
+  GRADRACE_HD LayerPass pass_at(const At& at, const InPlaceChange& change, std::uint32_t l,
+                                Progress& done) const {
     const InPlaceLayer& layer = network.layers[l];
-    const std::uint32_t uses_left = change.update != nullptr ? change.update->count : 0;
     LayerPass pass{};
     pass.scale = l == 0 && network.of.train.bytes != nullptr ? network.of.train.byte_scale : 1;
-    pass.sums = sums(state);
-    pass.parts = parts(*change.run);
+    if constexpr (!plain) pass.sums = sums(at.state), pass.parts = parts(run(at));
     pass.applied.adds = done.use + done.of_use > 0;
-    pass.updates = change.update != nullptr && done.fresh == 0;
-    if (done.use < uses_left) {
-      const Factored old = factored(change, change.old[done.use]);
-      pass.old_rows = some(old.n - done.of_use);
-      pass.delta = network.delta(l, old.factors, old.n) + done.of_use * layer.stride();
+    pass.updates = change.updates && done.fresh == 0;
+    if (done.use < change.count) {
+      const Factored from = factored(at, old(at, change, done.use));
+      pass.old_rows = some(from.n - done.of_use);
+      pass.delta = network.delta(l, from.factors, from.n) + done.of_use * layer.stride();
       done.of_use += pass.old_rows;
-      if (done.of_use == old.n) ++done.use, done.of_use = 0;
+      if (done.of_use == from.n) ++done.use, done.of_use = 0;
     }
-    pass.applied.moves = done.use == uses_left;
-    if (!pass.applied.moves || change.fresh == nullptr) return pass;
-    const Factored fresh = factored(change, *change.fresh);
-    pass.new_rows = some(fresh.n - done.fresh);
+    pass.applied.moves = done.use == change.count;
+    if (!pass.applied.moves || change.fresh.n == 0) return pass;
+    pass.new_rows = some(change.fresh.n - done.fresh);
     if (l + 1 < network.of.depth)
-      pass.y = network.y(l, outputs(state), fresh.n) + done.fresh * layer.stride();
+      pass.y = network.y(l, outputs(at.state), change.fresh.n) + done.fresh * layer.stride();
     done.fresh += pass.new_rows;
     return pass;
   }
 
-  GRADRACE_HD bool is_over(const Change& change, const Progress& done) const {
-    return (change.update == nullptr || done.use == change.update->count) &&
-           (change.fresh == nullptr || done.fresh == factored(change, *change.fresh).n);
+  GRADRACE_HD static bool is_over(const InPlaceChange& change, const Progress& done) {
+    return done.use == change.count && done.fresh == change.fresh.n;
   }
 
   GRADRACE_HD std::uint32_t some(std::uint32_t left) const {
     return left < network.together ? left : network.together;
   }
 
-  /// Draws the new gradient's rows; does not sync.
+  /// A crew draws the rows of the i-th change's gradient, if any; does not sync.
   template <class Block>
-  GRADRACE_HD void draw(const Block& block, const Change& change, float* state) const {
-    if (change.fresh == nullptr) return;
-    const FactoredUse& use = *change.fresh;
-    const RunAt& run = *change.run;
-    network.of.draw(block, {run.seed, run.replica, use.learner, use.draw, factored(change, use).n},
-                    new_rows(change, state));
+  GRADRACE_HD void draw(const Block& block, const At& at, std::uint32_t i) const {
+    constexpr std::uint32_t crew = crew_threads<Block>;
+    if (block.thread() / crew + 1 != block.threads() / crew || i >= at.count) return;
+    const InPlaceChange& drawn = change(block, i);
+    const MinibatchName name{run(at).seed, run(at).replica, drawn.learner, drawn.draw,
+                             drawn.fresh.n};
+    if (name.size > 0) network.of.draw(name, new_rows(block, at, i), crew_lane(block), crew);
   }
 
-  /// Begins to bring what the first pass looks at.
+  /// Begins to bring what the first pass of the i-th change looks at, if there is one.
   template <class Block>
-  GRADRACE_HD void begin(const Block& block, const Change& change, float* state) const {
+  GRADRACE_HD void begin(const Block& block, const At& at, std::uint32_t i) const {
+    if (i >= at.count) return;
     Progress done{};
-    const LayerPass pass = pass_at(change, 0, done, state);
-    fetch(block, 0, change, Progress{}, pass, state);
+    const LayerPass pass = pass_at(at, change(block, i), 0, done);
+    fetch(block, at, i, 0, Progress{}, pass);
   }
 
   /// What a pass looks at.
   template <class Block>
-  GRADRACE_HD void fetch(const Block& block, std::uint32_t l, const Change& change,
-                         const Progress& done, const LayerPass& pass, float* state) const {
+  GRADRACE_HD void fetch(const Block& block, const At& at, std::uint32_t i, std::uint32_t l,
+                         const Progress& done, const LayerPass& pass) const {
     const std::uint64_t stride = network.layers[l].input_stride();
+    const InPlaceChange& of = change(block, i);
     if (pass.old_rows > 0) {
-      const Factored old = factored(change, change.old[done.use]);
+      const Factored old = factored(at, this->old(at, of, done.use));
       const float* const x = network.x(l, old.factors, old.n) + done.of_use * stride;
       network.fetch(block, l, old.rows + done.of_use, x, pass.old_rows, network.old_rows);
     }
     if (pass.new_rows > 0) {
-      const Factored fresh = factored(change, *change.fresh);
       const float* const x =
-          l > 0 ? network.y(l - 1, outputs(state), fresh.n) + done.fresh * stride : nullptr;
-      network.fetch(block, l, new_rows(change, state) + done.fresh, x, pass.new_rows,
+          l > 0 ? network.y(l - 1, outputs(at.state), of.fresh.n) + done.fresh * stride : nullptr;
+      network.fetch(block, l, new_rows(block, at, i) + done.fresh, x, pass.new_rows,
                     network.new_rows);
     }
   }
 
-  /// All passes over layer l; after the last one over the last layer the next change begins.
+  /// All passes over layer l; after the last one over the last layer the next change begins, whose
+  /// rows are drawn beside the first one.
   template <class Block, class Moved>
-  GRADRACE_HD void go_over(const Block& block, std::uint32_t l, const Change& change,
-                           const Change& next, float* state, const Moved& moved) const {
+  GRADRACE_HD void go_over(const Block& block, const At& at, std::uint32_t i, std::uint32_t l,
+                           const Moved& moved) const {
     const bool last = l + 1 == network.of.depth;
+    const InPlaceChange& of = change(block, i);
     Progress done{};
     do {
       const Progress before = done;
-      const LayerPass pass = pass_at(change, l, done, state);
+      const LayerPass pass = pass_at(at, of, l, done);
       const bool first = before.use + before.of_use + before.fresh == 0;
-      if (l > 0 || !first) fetch(block, l, change, before, pass, state);
+      if (l > 0 || !first) fetch(block, at, i, l, before, pass);
       block.wait_for_copies();
       block.sync();
-      network.pass_over(block, l, pass, state, moved, [&](std::uint32_t i, std::uint32_t n) {
-        if (first && pass.updates)
-          network.move_bias(
-              block, l, change.update->count,
-              [&](std::uint32_t u) { return factored(change, change.old[u]); }, state, moved, i, n);
-      });
-      const bool ends = last && is_over(change, done);
-      if (ends) keep_rows(block, change, state), draw(block, next, state);
-      if (pass.new_rows > 0) network.add_up_slices(block, l, pass, state);
+      if (l == 0 && first) draw(block, at, i + 1);
+      network.pass_over(
+          block, l, pass, at.state, moved, [&](std::uint32_t thread, std::uint32_t n) {
+            if (first && pass.updates)
+              network.move_bias(
+                  block, l, of.count, [&](std::uint32_t u) { return factored(at, old(at, of, u)); },
+                  at.state, moved, thread, n);
+          });
+      const bool ends = last && is_over(of, done);
+      if (ends) keep_rows(block, at, i);
+      if (pass.new_rows > 0) network.add_up_slices(block, l, pass, at.state);
       block.sync();
-      if (ends) begin(block, next, state);
+      if (ends) begin(block, at, i + 1);
       if (!last || pass.new_rows == 0) continue;
-      const Factored fresh = factored(change, *change.fresh);
+      const Factored fresh = factored(at, of.fresh);
       network.differentiate_rows(
-          block, new_rows(change, state) + before.fresh, pass.new_rows, fresh.n,
-          static_cast<float>(change.fresh->weight),
+          block, new_rows(block, at, i) + before.fresh, pass.new_rows, fresh.n, of.weight,
           network.delta(l, fresh.factors, fresh.n) + before.fresh * network.layers[l].stride());
-    } while (!is_over(change, done));
+    } while (!is_over(of, done));
   }
 
-  /// The rows of the new gradient go to their place, where the next change may look for them; does
+  /// The rows of the new gradient go to their place, where a later change may look for them; does
   /// not sync.
   template <class Block>
-  GRADRACE_HD void keep_rows(const Block& block, const Change& change, float* state) const {
-    if (change.fresh == nullptr) return;
-    const Factored fresh = factored(change, *change.fresh);
-    const std::uint32_t* const drawn = new_rows(change, state);
-    each(block, fresh.n, [&](std::uint32_t i) { fresh.rows[i] = drawn[i]; });
+  GRADRACE_HD void keep_rows(const Block& block, const At& at, std::uint32_t i) const {
+    const Factored fresh = factored(at, change(block, i).fresh);
+    const std::uint32_t* const drawn = new_rows(block, at, i);
+    each(block, fresh.n, [&](std::uint32_t row) { fresh.rows[row] = drawn[row]; });
   }
 };
 

@@ -67,6 +67,15 @@ struct MatrixTile {
       return {lane / 4 + index / 2 * 8, lane % 4 * 2 + index % 2};
   }
 
+  /// What is made of the numbers from here on is made here: a compiler that makes it before a loop
+  /// needs more registers than a GPU's thread has.
+  GRADRACE_HD void make_anew() {
+#ifdef __CUDA_ARCH__
+    GRADRACE_UNROLL
+    for (float& each : number) asm volatile("" : "+f"(each));
+#endif
+  }
+
   /// f(row, column, number) for each that the lane holds.
   template <class Function>
   GRADRACE_HD void each(std::uint32_t lane, const Function& f) {
@@ -147,8 +156,7 @@ GRADRACE_HD inline void add_product(MatrixTile<32>& sums, const float (&a)[4],
                                     const float (&b)[2]) {
 #ifdef __CUDA_ARCH__
   float(&c)[4] = sums.number;
-  asm volatile(
-      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
       "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[2])), "r"(__float_as_uint(a[1])),

@@ -69,13 +69,13 @@ struct Network {
     };
   }
 
-  /// rows [m]: those of a minibatch; does not sync.
-  template <class Block>
-  GRADRACE_HD void draw(const Block& block, const MinibatchName& name, std::uint32_t* rows) const {
+  /// rows [m]: the part of a minibatch that falls to one of so many threads.
+  GRADRACE_HD void draw(const MinibatchName& name, std::uint32_t* rows, std::uint32_t thread,
+                        std::uint32_t of_threads) const {
     if (sampling == Sampling::iid)
-      draw_iid(name, train.count, rows, block.thread(), block.threads());
+      draw_iid(name, train.count, rows, thread, of_threads);
     else
-      draw_epoch(name, train.count, rows, block.thread(), block.threads());
+      draw_epoch(name, train.count, rows, thread, of_threads);
   }
 
   GRADRACE_HD Labels labels_of(const Split& split, const std::uint32_t* numbers) const {
