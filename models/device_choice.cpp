@@ -13,16 +13,16 @@ namespace gradrace {
 namespace {
 
 /// Gradients a second of async SGD on MNIST, P = 8, m = 32, plain SGD, in float32: of that many
-/// runs or more side by side on an NVIDIA H200 (2026-11-26: bench/results, h200.csv), and of one
+/// runs or more side by side on an NVIDIA H200 (2026-11-27: bench/results, h200.csv), and of one
 /// core of an AMD EPYC of generation Zen 5 (bench/results/README.md, "Beside peers").  Fewer runs
 /// take as long: of dense layers two on each of 132 multiprocessors are at work at once.
 struct Measured {
   double runs, on_gpu, on_core;
   double operations;  // of a gradient, as operations_of() counts
 };
-constexpr Measured softmax{264, 12.4e6, 226e3, 1.00e6};      // 784-10
-constexpr Measured perceptron{264, 2.17e6, 24.8e3, 13.1e6};  // 784-128-10
-constexpr Measured lenet{128, 0.229e6, 3.03e3, 48.5e6};
+constexpr Measured softmax{264, 23.3e6, 226e3, 1.00e6};      // 784-10
+constexpr Measured perceptron{264, 3.23e6, 24.8e3, 13.1e6};  // 784-128-10
+constexpr Measured lenet{128, 0.349e6, 3.03e3, 48.5e6};
 
 constexpr double cores = 16;        // that the CPU is taken to have: those beside the H200
 constexpr double times_fast = 2;    // as they that the GPU has to be, as not all was measured

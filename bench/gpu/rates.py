@@ -93,7 +93,7 @@ class Gradrace:
                 pathlib.Path(__file__).with_name(f"{model}.json"),
             ]
             command += ["--device", self.options.device, "--data", self.options.mnist.parent]
-            command += ["--replicas", str(replicas), "--force", "--out", folder]
+            command += ["--replicas", str(replicas), "--force", "--quiet", "--out", folder]
             sets = [f"stop.updates={updates}", f"record.every_updates={updates}"]
             for change in sets + RULES[self.options.rule]:
                 command += ["--set", change]

@@ -37,17 +37,17 @@ std::size_t least(const std::string& model, std::uint32_t minibatch = 32) {
 
 TEST_CASE("device choice: a GPU from as many runs on as make it twice as fast as 16 cores") {
   // 2 x 16 x (gradients/s of a core) x (runs measured) / (gradients/s of the GPU)
-  CHECK(least(softmax) == 154);    // 32 x 226e3 x 264 / 12.4e6 = 153.98
-  CHECK(least(perceptron) == 97);  // 32 x 24.8e3 x 264 / 2.17e6 = 96.5
-  CHECK(least(lenet) == 55);       // 32 x 3.03e3 x 128 / 0.229e6 = 54.2
+  CHECK(least(softmax) == 82);     // 32 x 226e3 x 264 / 23.3e6 = 81.9
+  CHECK(least(perceptron) == 65);  // 32 x 24.8e3 x 264 / 3.23e6 = 64.9
+  CHECK(least(lenet) == 36);       // 32 x 3.03e3 x 128 / 0.349e6 = 35.6
   CHECK(least(resnet, 128) == 1);
 }
 
 TEST_CASE("device choice: smaller minibatches need more runs, larger ones fewer of convolutions") {
-  CHECK(least(perceptron, 8) == 387);  // 4 x 96.5
-  CHECK(least(perceptron, 128) == 97);
-  CHECK(least(lenet, 8) == 217);  // 4 x 54.2
-  CHECK(least(lenet, 128) == 14);
+  CHECK(least(perceptron, 8) == 260);  // 4 x 64.9
+  CHECK(least(perceptron, 128) == 65);
+  CHECK(least(lenet, 8) == 143);  // 4 x 35.6
+  CHECK(least(lenet, 128) == 9);
 }
 
 TEST_CASE("device choice: learners' values have to fit into the memory") {
@@ -55,7 +55,7 @@ TEST_CASE("device choice: learners' values have to fit into the memory") {
   const DeviceChoice choice_of_many = choice(perceptron, 1000, 32, 10'000);  // 4 GB a run
   CHECK(!choice_of_many.is_gpu);
   CHECK(choice_of_many.why ==
-        "such networks are faster on a GPU from 97 runs side by side on, and here are 1000, of "
+        "such networks are faster on a GPU from 65 runs side by side on, and here are 1000, of "
         "which 15 fit into its memory");
 }
 
@@ -68,9 +68,9 @@ TEST_CASE("device choice: no GPU passes more numbers than it has operations for"
 
 TEST_CASE("device choice: it says why") {
   CHECK(choice(perceptron, 1024).why ==
-        "such networks are faster on a GPU from 97 runs side by side on, and here are 1024");
+        "such networks are faster on a GPU from 65 runs side by side on, and here are 1024");
   CHECK(choice(perceptron, 1).why ==
-        "such networks are faster on a GPU from 97 runs side by side on, and here is 1");
+        "such networks are faster on a GPU from 65 runs side by side on, and here is 1");
 }
 
 TEST_CASE("device choice: what a GPU alone or the CPU alone computes decides") {

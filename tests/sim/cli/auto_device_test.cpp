@@ -50,7 +50,7 @@ TEST_CASE("auto: many runs of a network go to the GPU, and are those of device c
   CHECK(arithmetic_of(open) == "CUDA");
   CHECK(difference(header_of(open), header_of(named)).empty());
   CHECK(open.device_reason ==
-        "auto, since such networks are faster on a GPU from 97 runs side by side on, and here are "
+        "auto, since such networks are faster on a GPU from 65 runs side by side on, and here are "
         "128");
   CHECK(RunHeader::from(header_of(open), "").device_reason == open.device_reason);
   RunFacts facts;
@@ -72,7 +72,7 @@ TEST_CASE("auto: without a GPU, and for what is faster on the CPU, nothing chang
   CHECK(header_of(without) == header_of(scenario_with(nothing)));
   CHECK(!Json::parse(manifest_text(without, {})).contains("device_reason"));
   CHECK(why_device(few, gpu) ==
-        "auto, since such networks are faster on a GPU from 97 runs side by side on, and here are "
+        "auto, since such networks are faster on a GPU from 65 runs side by side on, and here are "
         "2");
 }
 
