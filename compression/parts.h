@@ -13,13 +13,14 @@
 #include "sim/check.h"
 #include "sim/random.h"
 #include "sim/reading/fields.h"
+#include "sim/tensor.h"
 
 namespace gradrace {
 
 /// What a code cuts a row into, each part with a scale of its own.
 struct Parts {
   std::optional<std::uint64_t> bucket = {};  // numbers; none: a tensor is a part
-  std::vector<std::uint32_t> tensors = {};   // lengths; empty: a row is one
+  std::vector<Tensor> tensors = {};          // empty: a row is one
 
   double count(double numbers) const {
     if (bucket) return std::ceil(numbers / static_cast<double>(*bucket));
@@ -29,7 +30,8 @@ struct Parts {
   /// Numbers of the longest part of a row of so many.
   double longest(double numbers) const {
     if (bucket) return std::min(numbers, static_cast<double>(*bucket));
-    return tensors.empty() ? numbers : static_cast<double>(std::ranges::max(tensors));
+    if (tensors.empty()) return numbers;
+    return std::ranges::max(tensors, {}, &Tensor::numbers).numbers();
   }
 
   /// The sum of f(length) over the parts of a row of so many numbers, in proportion where it is not
@@ -43,8 +45,8 @@ struct Parts {
     }
     if (tensors.empty()) return f(numbers);
     double result = 0, all = 0;
-    for (const std::uint32_t length : tensors)
-      all += length, result += f(static_cast<double>(length));
+    for (const Tensor& tensor : tensors)
+      all += tensor.numbers(), result += f(static_cast<double>(tensor.numbers()));
     return all == numbers ? result : result * (numbers / all);
   }
 
@@ -54,7 +56,7 @@ struct Parts {
     if (!bucket && tensors.empty()) return f(row);
     for (std::size_t tensor = 0; !row.empty(); ++tensor) {
       GRADRACE_CHECK(bucket || tensor < tensors.size(), "a row has the tensors that it is made of");
-      const std::size_t length = bucket ? *bucket : tensors[tensor];
+      const std::size_t length = bucket ? *bucket : tensors[tensor].numbers();
       const std::span<Real> part = row.first(std::min(length, row.size()));
       f(part);
       row = row.subspan(part.size());

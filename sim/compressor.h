@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/random.h"
+#include "sim/tensor.h"
 
 namespace gradrace {
 
@@ -67,9 +68,8 @@ class Compressor {
   /// Of a kind whose code changes from step to step; else null.
   virtual std::shared_ptr<const Codes> codes(const Training&) const { return nullptr; }
 
-  /// The same, of rows of tensors of those lengths.
-  virtual std::shared_ptr<const Compressor> of_tensors(
-      std::vector<std::uint32_t> lengths) const = 0;
+  /// The same, of rows of those tensors.
+  virtual std::shared_ptr<const Compressor> of_tensors(std::vector<Tensor> tensors) const = 0;
 };
 
 /// That of a kind, which has `double bytes(double numbers) const`, `std::optional<double>
@@ -114,9 +114,9 @@ class CompressorOf final : public Compressor {
     if constexpr (has_parts) return !kind_.parts.bucket;
     return false;
   }
-  std::shared_ptr<const Compressor> of_tensors(std::vector<std::uint32_t> lengths) const override {
+  std::shared_ptr<const Compressor> of_tensors(std::vector<Tensor> tensors) const override {
     Kind kind = kind_;
-    if constexpr (has_parts) kind.parts.tensors = std::move(lengths);
+    if constexpr (has_parts) kind.parts.tensors = std::move(tensors);
     return std::make_shared<const CompressorOf>(std::move(kind));
   }
 

@@ -9,6 +9,7 @@
 #include "models/layers/activation.h"
 #include "models/layers/base/layer.h"
 #include "models/optimiser/statistics.h"
+#include "sim/tensor.h"
 
 namespace gradrace {
 
@@ -57,15 +58,16 @@ class NetworkSpec {
   std::size_t parameters() const { return learnt_ + statistics_.count; }
   const Statistics& statistics() const { return statistics_; }
 
-  /// Lengths of W, b and what else each layer has learnt, in their order.
-  std::vector<std::uint32_t> tensors() const {
-    std::vector<std::uint32_t> lengths;
+  /// W, b and what else each layer has learnt, in their order.
+  std::vector<Tensor> tensors() const {
+    std::vector<Tensor> tensors;
     for (const LayerSpec& layer : layers_) {
-      if (layer.kernel.weights() > 0) lengths.push_back(layer.kernel.weights());
-      const std::size_t others = (layer.learnt - layer.kernel.weights()) / layer.kernel.outputs;
-      lengths.insert(lengths.end(), others, layer.kernel.outputs);
+      const kernels::Layer& kernel = layer.kernel;
+      if (kernel.weights() > 0) tensors.push_back({kernel.outputs, kernel.depth});
+      const std::size_t others = (layer.learnt - kernel.weights()) / kernel.outputs;
+      tensors.insert(tensors.end(), others, {kernel.outputs});
     }
-    return lengths;
+    return tensors;
   }
 
  private:

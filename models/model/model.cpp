@@ -12,7 +12,7 @@ ValueLayout ModelSpec::value_layout() const {
   return layout_of_value(*make_float32());
 }
 
-std::vector<std::uint32_t> ModelSpec::tensors() const {
+std::vector<Tensor> ModelSpec::tensors() const {
   return precision() == "float64" ? make_float64()->tensors() : make_float32()->tensors();
 }
 

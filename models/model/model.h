@@ -19,6 +19,7 @@
 #include "sim/catalog.h"
 #include "sim/device.h"
 #include "sim/tape.h"
+#include "sim/tensor.h"
 
 namespace gradrace {
 
@@ -44,9 +45,9 @@ class Model {
   /// Which of them are statistics, and how an update merges them.
   virtual Statistics statistics() const { return {}; }
 
-  /// Lengths of the tensors of what is learnt, in its order.
-  virtual std::vector<std::uint32_t> tensors() const {
-    return {static_cast<std::uint32_t>(parameters() - statistics().count)};
+  /// Of what is learnt, in its order.
+  virtual std::vector<Tensor> tensors() const {
+    return {{static_cast<std::uint32_t>(parameters() - statistics().count)}};
   }
 
   /// w [d]: the initial model of a run.
@@ -154,7 +155,7 @@ class ModelSpec {
 
   /// Reads the data, and makes the model, for both.
   ValueLayout value_layout() const;
-  std::vector<std::uint32_t> tensors() const;
+  std::vector<Tensor> tensors() const;
 };
 
 using ModelProduct = std::shared_ptr<const ModelSpec>;

@@ -33,7 +33,7 @@ class SupervisedModel : public Model<Real> {
 
   std::size_t parameters() const override { return parts_.spec.parameters(); }
   Statistics statistics() const override { return parts_.spec.statistics(); }
-  std::vector<std::uint32_t> tensors() const override { return parts_.spec.tensors(); }
+  std::vector<Tensor> tensors() const override { return parts_.spec.tensors(); }
   void look_at(const EvaluatedRows& rows) override;
   void evaluate_packed(std::span<const Real* const> values, std::span<Evaluation> results) override;
   Blueprint blueprint() const override;

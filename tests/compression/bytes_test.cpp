@@ -15,7 +15,7 @@ namespace {
 
 double bytes(const std::string& kind, double numbers, std::size_t tensors = 1) {
   const auto compressor = message_from(kind).compressor;
-  return compressor->of_tensors(std::vector<std::uint32_t>(tensors))->bytes(numbers);
+  return compressor->of_tensors(std::vector<Tensor>(tensors, {1}))->bytes(numbers);
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ TEST_CASE("compression: a message has the bytes of its code") {
   // In proportion, where a network says that the model is larger than that which is trained.
   for (const std::string& kind : {chunked + "}", std::string(R"({"kind": "qsgd", "levels": 3,
       "bucket": "tensor", "code": "elias"})")}) {
-    const auto compressor = message_from(kind).compressor->of_tensors({4096, 8192});
+    const auto compressor = message_from(kind).compressor->of_tensors({{4096}, {8192}});
     CHECK(compressor->bytes(122880) == 10 * compressor->bytes(12288));
   }
 }
@@ -145,7 +145,7 @@ TEST_CASE("compression: terngrad without a clip is qsgd of one level, max norm a
   const Message unclipped = message_from(R"({"kind": "terngrad", "clip": null})");
   const Message wide = message_from(R"({"kind": "terngrad", "clip": 1e9})");
   const Message usual = message_from(R"({"kind": "terngrad"})");
-  const std::vector<std::uint32_t> tensors{1500, 40, 3000, 1};
+  const std::vector<Tensor> tensors{{50, 30}, {40}, {3000}, {1}};
   for (const std::uint32_t draw : {0u, 1u, 2u}) {
     const auto row = normal_numbers<float>(4541, draw);
     const auto sent = passed(qsgd, row, draw, tensors);
@@ -161,9 +161,8 @@ TEST_CASE("compression: terngrad cuts off at 2.5 sigma of each tensor") {
   std::vector<double> row(1000, 0.0);
   row[3] = 8, row[500] = -8;  // of one tensor sigma^2 = 2 * 64 / 1000
   for (const bool whole : {true, false}) {
-    const std::vector<std::uint32_t> tensors =
-        whole ? std::vector<std::uint32_t>{1000} : std::vector<std::uint32_t>{500, 500};
-    const double n = tensors[0], of_one = whole ? 0 : 8 / n;
+    const std::vector<Tensor> tensors(whole ? 1 : 2, {whole ? 1000u : 500});
+    const double n = tensors[0].numbers(), of_one = whole ? 0 : 8 / n;
     const double sigma = std::sqrt((whole ? 2 : 1) * 64 / n - of_one * of_one);
     const auto sent = passed(message_from(R"({"kind": "terngrad"})"), row, 0, tensors);
     CHECK(sent[3] == doctest::Approx(2.5 * sigma).epsilon(1e-12));
@@ -173,7 +172,7 @@ TEST_CASE("compression: terngrad cuts off at 2.5 sigma of each tensor") {
 
 TEST_CASE("compression: terngrad sends a tensor of one number, or of equal ones, as it is") {
   const Message message = message_from(R"({"kind": "terngrad"})");
-  const std::vector<std::uint32_t> tensors{1, 3, 1};
+  const std::vector<Tensor> tensors{{1}, {3}, {1}};
   const std::vector<double> row{-0.5, 2, 2, 2, 0};
   CHECK(passed(message, row, 0, tensors) == row);
 }
@@ -194,7 +193,7 @@ TEST_CASE("compression: with 2^23 - 1 levels a bucket of 64 numbers errs by less
 
 TEST_CASE("compression: sign sends a scale for each tensor") {
   const std::vector<double> row{3, -1, 0, -4, -2, 2};
-  const std::vector<std::uint32_t> tensors{4, 2};
+  const std::vector<Tensor> tensors{{2, 2}, {2}};
   CHECK(passed(message_from(R"({"kind": "sign"})"), row, 0, tensors) ==
         std::vector<double>{2, -2, 2, -2, -2, 2});
   const double root = std::sqrt(26.0 / 4);

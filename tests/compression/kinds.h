@@ -55,10 +55,10 @@ std::vector<Real> normal_numbers(std::size_t count, std::uint32_t draw = 0) {
   return numbers;
 }
 
-/// What the receiver reads of the row, of tensors of those lengths.
+/// What the receiver reads of the row, of those tensors.
 template <class Real>
 std::vector<Real> passed(const Message& message, std::vector<Real> row, std::uint32_t draw = 0,
-                         const std::vector<std::uint32_t>& tensors = {}) {
+                         const std::vector<Tensor>& tensors = {}) {
   message.compressor->of_tensors(tensors)->pass(row, words_of(draw));
   return row;
 }

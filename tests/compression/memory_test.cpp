@@ -58,7 +58,7 @@ void check_conservation(const std::string& kind, double decay, double bound) {
   const Message message = [&] {
     Message made = message_from(kind);
     made.memory->decay = decay;
-    made.compressor = made.compressor->of_tensors({300, 20, 7});
+    made.compressor = made.compressor->of_tensors({{300}, {20}, {7}});
     return made;
   }();
   constexpr std::size_t d = 327;

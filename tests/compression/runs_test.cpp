@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "models/make_device.h"
 #include "sim/reading/problem.h"
@@ -43,10 +42,28 @@ TEST_CASE("compression: a model's tensors are all that it learns") {
     CAPTURE(subject.name);
     const auto model = subject.exact();
     const auto tensors = model->tensors();
-    CHECK(std::accumulate(tensors.begin(), tensors.end(), std::size_t{0}) ==
-          model->parameters() - model->statistics().count);
-    CHECK(std::ranges::count(tensors, 0u) == 0);
+    std::size_t numbers = 0;
+    for (const Tensor& tensor : tensors) numbers += tensor.numbers();
+    CHECK(numbers == model->parameters() - model->statistics().count);
+    CHECK(std::ranges::count(tensors, 0u, &Tensor::numbers) == 0);
   }
+}
+
+TEST_CASE("compression: weights are a matrix with a row for each output") {
+  const auto shapes = [](const std::string& model) {
+    const Point point = point_from(
+        R"({"cluster": {"learners": 1, "runtime": {"distribution": "deterministic", "value": 1}},
+            "protocol": {"kind": "async"}, "learning_rate": {"kind": "constant", "eta": 0.1},
+            "stop": {"updates": 1}, "model": {"dataset": {"kind": "synthetic", "features": 64,
+            "rows": 20, "test_rows": 10}, )" +
+        model + "}}");
+    std::string text;
+    for (const Tensor& tensor : point.model->tensors())
+      text += std::to_string(tensor.rows) + "x" + std::to_string(tensor.columns) + " ";
+    return text;
+  };
+  CHECK(shapes(R"("kind": "softmax")") == "10x64 10x1 ");
+  CHECK(shapes(R"("kind": "mlp", "widths": [7])") == "7x64 7x1 10x7 10x1 ");
 }
 
 TEST_CASE("compression: a message has the model's tensors") {
