@@ -3,12 +3,12 @@
 namespace gradrace {
 
 extern const CompressionEntry qsgd_entry, terngrad_entry, sign_entry, top_k_entry, random_k_entry,
-    chunked_top_k_entry, uniform_compressor_entry, dq_sgd_entry;
+    chunked_top_k_entry, uniform_compressor_entry, dq_sgd_entry, power_entry;
 
 const CompressionCatalog& compression_catalog() {
   static constexpr const CompressionEntry* entries[] = {
-      &qsgd_entry,          &terngrad_entry,           &sign_entry,  &top_k_entry, &random_k_entry,
-      &chunked_top_k_entry, &uniform_compressor_entry, &dq_sgd_entry};
+      &qsgd_entry,          &terngrad_entry,           &sign_entry,   &top_k_entry, &random_k_entry,
+      &chunked_top_k_entry, &uniform_compressor_entry, &dq_sgd_entry, &power_entry};
   static constexpr CompressionCatalog catalog{"compressors", "kind", entries};
   return catalog;
 }

@@ -51,9 +51,18 @@ class Compressor {
   /// Of a row of so many numbers: the most that E||C(v) - v||^2 / ||v||^2 can be; empty: not known.
   virtual std::optional<double> most_error(double numbers) const = 0;
 
-  /// row: what is to be sent; becomes what the receiver reads.  `words`: of this message alone.
-  virtual void pass(std::span<float> row, Stream words) const = 0;
-  virtual void pass(std::span<double> row, Stream words) const = 0;
+  /// row: what is to be sent; becomes what the receiver reads.  `words`: of this message alone;
+  /// carried: as the message before left it.
+  virtual void pass(std::span<float> row, Stream words, std::span<float> carried = {}) const = 0;
+  virtual void pass(std::span<double> row, Stream words, std::span<double> carried = {}) const = 0;
+
+  /// Numbers that go on from message to message, 0 at first.
+  virtual std::size_t carried() const { return 0; }
+
+  /// Collectives by which all learners make one message together, of the mean of what they have to
+  /// send; 0: each makes its own.
+  virtual std::uint32_t rounds() const { return 0; }
+  bool joint() const { return rounds() > 0; }
 
   /// Whether sums of messages are messages, of as many bytes.
   virtual bool adds() const = 0;
@@ -76,8 +85,9 @@ class Compressor {
 /// most_error(double numbers) const` where that is known, and
 /// `template <class Real> void pass(std::span<Real> row, Stream& words) const`, and `Parts parts`
 /// (compression/parts.h) where it goes by buckets or tensors; `bool adds() const` and
-/// `bool shares_words() const`, `bool votes() const` where that may be, `std::shared_ptr<const
-/// Codes> codes(const Training&) const` where it changes.
+/// `bool shares_words() const`, `bool votes() const`, `std::uint32_t rounds() const` where that may
+/// be, `std::shared_ptr<const Codes> codes(const Training&) const` where it changes; where numbers
+/// are carried on, `std::size_t carried() const`, and pass(row, words, carried).
 template <class Kind>
 class CompressorOf final : public Compressor {
  public:
@@ -88,8 +98,21 @@ class CompressorOf final : public Compressor {
     if constexpr (requires { kind_.most_error(numbers); }) return kind_.most_error(numbers);
     return {};
   }
-  void pass(std::span<float> row, Stream words) const override { kind_.pass(row, words); }
-  void pass(std::span<double> row, Stream words) const override { kind_.pass(row, words); }
+  void pass(std::span<float> row, Stream words, std::span<float> carried) const override {
+    make(row, words, carried);
+  }
+  void pass(std::span<double> row, Stream words, std::span<double> carried) const override {
+    make(row, words, carried);
+  }
+
+  std::size_t carried() const override {
+    if constexpr (requires { kind_.carried(); }) return kind_.carried();
+    return 0;
+  }
+  std::uint32_t rounds() const override {
+    if constexpr (requires { kind_.rounds(); }) return kind_.rounds();
+    return 0;
+  }
 
   bool adds() const override {
     if constexpr (requires { kind_.adds(); }) return kind_.adds();
@@ -122,6 +145,14 @@ class CompressorOf final : public Compressor {
 
  private:
   static constexpr bool has_parts = requires(Kind kind) { kind.parts; };
+
+  template <class Real>
+  void make(std::span<Real> row, Stream& words, std::span<Real> carried) const {
+    if constexpr (requires { kind_.pass(row, words, carried); })
+      kind_.pass(row, words, carried);
+    else
+      kind_.pass(row, words);
+  }
 
   Kind kind_;
 };

@@ -156,6 +156,7 @@ Transfer collective_transfer(const PeerNetwork& network, std::span<const std::ui
                              double bytes, Transfer spent) {
   if (members.size() < 2) return {};
   Transfer transfer = moved(network, members, bytes, std::move(spent));
+  transfer.latency *= network.rounds;
   const bool all = network.collective == Collective::gather;
   const double got = all ? static_cast<double>(members.size() - 1) : 1;
   transfer.latency += (network.making + network.reading * got) * bytes;

@@ -29,6 +29,7 @@ struct PeerNetwork {
   double communicator_setup = 0;     // time
   std::uint32_t communicators = 60;  // that are kept
   double making = 0, reading = 0;    // time of a byte of what a member of a collective brings, gets
+  std::uint32_t rounds = 1;          // collectives, each with its latencies, that share the bytes
 
   std::uint32_t node(std::uint32_t learner) const { return per_node > 0 ? learner / per_node : 0; }
 };

@@ -173,7 +173,9 @@ struct Optimiser;  // models/optimiser/optimiser.h
 /// is none.  With a distance the weight of a gradient computed at w_at is first multiplied by
 /// min(1, distance / ||w - w_at||^2).  With ema, a' = ema a + (1 - ema) w' from a = w_0 is
 /// evaluated in place of w'.  With `back` the optimiser acts on what learners read of the message
-/// that a server makes of the sum; its memory, of what was left out, is part of the value.
+/// that a server makes of the sum; its memory, of what was left out, is part of the value, and so
+/// is what its compressor carries.  One that is joint makes it of the mean of the gradients, which
+/// weigh alike: its memory is the mean of theirs.
 struct Rule {
   std::shared_ptr<const Optimiser> optimiser = {};
   double ema = 0;                            // 0: w' itself

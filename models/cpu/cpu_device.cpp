@@ -32,6 +32,8 @@ struct ReplayedRun {
   MeanSinceEvaluation compression_error;
   std::vector<std::uint64_t> remembered;  // [learner]: the sum of its memory's bits
   std::uint64_t remembered_back = 0;      // likewise, of the messages back
+  std::size_t kept = 0;                   // numbers of a state that are kept of them
+  bool joint = false;                     // learners make them together
   std::uint32_t updates = 0;
   StateLayout layout;
   std::vector<Aligned<Real>> values;     // [slot][numbers of a state]
@@ -41,6 +43,7 @@ struct ReplayedRun {
   Real* memory(Slot slot) { return slot == no_slot ? nullptr : values[slot].data(); }
   StateAt<Real> at(Slot slot) { return layout.at(values[slot].data()); }
   std::span<const Real> w(Slot slot) { return {values[slot].data(), layout.parameters}; }
+  std::span<Real> kept_back(Slot slot) { return std::span(values[slot]).last(kept); }
   std::span<const Real> learnt(Slot slot) { return {values[slot].data(), layout.learnt}; }
 };
 
@@ -78,6 +81,8 @@ class CpuDevice final : public Device {
       run.updates = 0;
       run.lowering = Lowering(order_, run.rate_factors.wanted());
       run.layout = layout_of(run.tape.rules, packing_.numbers(), statistics_);
+      run.kept = kept_back(run.tape.rules, packing_.numbers());
+      run.joint = std::ranges::any_of(run.tape.rules, is_joint);
       run.values.resize(std::max<std::size_t>(1, run.values.size()));
       for (auto& value : run.values) value.resize(run.layout.numbers);
       model_->initialise(run.tape.seed, run.tape.replica, unpacked_);
@@ -104,8 +109,10 @@ class CpuDevice final : public Device {
   }
 
  private:
+  static bool is_joint(const Rule& rule) { return rule.back && rule.back->compressor->joint(); }
+
   static void refuse_steps(const Tape& tape) {
-    if (std::ranges::none_of(tape.messages, &Message::of_steps) && !remembers_back(tape.rules))
+    if (std::ranges::none_of(tape.messages, &Message::of_steps) && !remembers_steps(tape.rules))
       return;
     for (const Rule& rule : tape.rules)
       if (divides_by_rate(optimiser_of(rule)))
@@ -120,7 +127,7 @@ class CpuDevice final : public Device {
     while (run.values.size() < run.lowering.slots()) run.values.emplace_back(run.layout.numbers);
     if (run.gradients.size() < run.lowering.places()) run.gradients.resize(run.lowering.places());
     factors_.assign(run.rate_factors.wanted() ? program.uses.size() : 0, 1);
-    errors_.clear();
+    errors_.assign(run.joint ? program.uses.size() : 0, std::numeric_limits<double>::quiet_NaN());
     disagreements_.assign(program.evaluated.size(), std::numeric_limits<double>::quiet_NaN());
     ahead_ = {};
     for (std::size_t number = 0; number < program.steps.size(); ++number) {
@@ -152,7 +159,7 @@ class CpuDevice final : public Device {
     results.gradients_computed = program.computed;
     run.rate_factors.add(program, factors_, results);
     run.compression_error.add(
-        program, errors_, &SlotEvaluation::sent,
+        program, errors_, run.joint ? &SlotEvaluation::uses : &SlotEvaluation::sent,
         [&](std::size_t i, double mean) { results.evaluations[i].compression_error = mean; });
     if (segment.end == End::limit) return;
     Hash hash;
@@ -234,6 +241,7 @@ class CpuDevice final : public Device {
         weight *= factors_[i];
       }
       rate += weight;
+      if (is_joint(rule)) weight = weight_in_mean(program, step, use);
       const Real* const sum = i > step.first ? step_.data() : nullptr;
       compute_ahead(run, program, number, i);
       if (ahead_.has(i)) {
@@ -255,11 +263,16 @@ class CpuDevice final : public Device {
     if (run.tape.wants_norms) norm_ = norm_of_mean(rate);
     if (rule.back)
       send_back(run, step, rate);
-    else if (remembers_back(run.tape.rules))
-      std::copy_n(memory_back(run.layout, run.values[step.base].data()), run.layout.parameters,
-                  memory_back(run.layout, run.values[step.out].data()));
+    else
+      std::ranges::copy(run.kept_back(step.base), run.kept_back(step.out).begin());
     apply_rule<Real>(rule, run.layout, statistics_.decay,
                      {run.at(step.base), run.at(step.out), rate}, step_);
+  }
+
+  static double weight_in_mean(const Program& program, const Step& step, const SlotUse& use) {
+    GRADRACE_CHECK(use.weight == program.uses[step.first].weight,
+                   "gradients of which learners make one message weigh alike");
+    return 1.0 / step.count;
   }
 
   /// Of the gradients whose sum, with weights that add to the rate, is the step.
@@ -308,7 +321,7 @@ class CpuDevice final : public Device {
                        row, {before, after, &run.remembered[learner]}));
   }
 
-  /// The step becomes the message that the server makes of it.
+  /// The step becomes the message that the server makes of it, or the learners of the mean.
   void send_back(ReplayedRun<Real>& run, const Step& step, double rate) {
     constexpr std::uint32_t server = ~std::uint32_t{0};  // no learner's number
     const Message& message = *run.tape.rules[step.rule].back;
@@ -316,12 +329,17 @@ class CpuDevice final : public Device {
     if (message.memory)
       memory = {memory_back(run.layout, run.values[step.base].data()),
                 memory_back(run.layout, run.values[step.out].data()), &run.remembered_back};
-    messages_.make(
+    const std::span<Real> carried = run.kept_back(step.out).first(message.compressor->carried());
+    std::ranges::copy(run.kept_back(step.base).first(carried.size()), carried.begin());
+    const double error = messages_.make(
         message, 1, false,
         stream({run.tape.seed, run.tape.replica, Purpose::compression, server, run.updates++}),
-        step_, memory);
-    if (!message.compressor->votes()) return;
-    for (Real& x : learnt(std::span<Real>(step_), statistics_)) x *= static_cast<Real>(rate);
+        step_, memory, carried);
+    if (message.compressor->votes())
+      for (Real& x : learnt(std::span<Real>(step_), statistics_)) x *= static_cast<Real>(rate);
+    if (!message.compressor->joint()) return;
+    std::fill_n(errors_.begin() + step.first, step.count, error);
+    for (Real& x : step_) x *= static_cast<Real>(rate);
   }
 
   /// A gradient or message that is there, to the step.

@@ -39,16 +39,16 @@ class MessageMaker {
       : packing_(std::move(packing)), statistics_(statistics) {}
 
   /// row [numbers of the packing]: what is to be sent, which is clipped by that factor and becomes
-  /// the message.  `words` are the compressor's.  What a message says is so far from what was to be
-  /// sent: ||C(p) - p||^2 / ||p||^2, NaN of one that is not made.
+  /// the message.  `words` and what is carried are the compressor's.  What a message says is so far
+  /// from what was to be sent: ||C(p) - p||^2 / ||p||^2, NaN of one that is not made.
   double make(const Message& message, double factor, bool lost, Stream words, std::span<Real> row,
-              const MemoryRows<Real>& memory) {
+              const MemoryRows<Real>& memory, std::span<Real> carried = {}) {
     const std::span<Real> g = learnt(row, statistics_);
     const auto weight = static_cast<Real>(factor);
     if (!memory.after) {
       if (weight != 1)
         for (Real& x : g) x *= weight;
-      return pass(message, words, row);
+      return pass(message, words, row, carried);
     }
     std::fill(memory.after + g.size(), memory.after + row.size(), Real{0});
     if (message.memory->estimate)
@@ -67,7 +67,7 @@ class MessageMaker {
       return std::numeric_limits<double>::quiet_NaN();
     }
     std::copy_n(after, g.size(), g.data());
-    const double error = pass(message, words, row);
+    const double error = pass(message, words, row, carried);
     *memory.bits = sum_of_bits(g.size(), [&](std::size_t j) { return after[j] -= g[j]; });
     return error;
   }
@@ -82,7 +82,7 @@ class MessageMaker {
       check(memory,
             sum_of_bits(g.size(), [before = memory.before](std::size_t j) { return before[j]; }));
     for (std::size_t j = 0; j < g.size(); ++j) g[j] = weight * g[j] - estimate(j);
-    const double error = pass(message, words, row);
+    const double error = pass(message, words, row, {});
     const auto lambda = static_cast<Real>(steps.lambda), nu = static_cast<Real>(steps.nu);
     *memory.bits = sum_of_bits(g.size(), [&](std::size_t j) {
       const Real h = estimate(j), sent = g[j];
@@ -105,13 +105,13 @@ class MessageMaker {
   }
 
   /// In the definition's order.
-  double pass(const Message& message, Stream words, std::span<Real> row) {
+  double pass(const Message& message, Stream words, std::span<Real> row, std::span<Real> carried) {
     in_order_.resize(packing_.parameters());
     before_.resize(packing_.parameters());
     packing_.unpack(row.data(), in_order_.data());
     const std::span<Real> sent = learnt(std::span<Real>(in_order_), statistics_);
     std::ranges::copy(sent, before_.begin());
-    message.compressor->pass(sent, words);
+    message.compressor->pass(sent, words, carried);
     packing_.pack(in_order_.data(), row.data());
     const auto square = [](double x) { return x * x; };
     const double error =

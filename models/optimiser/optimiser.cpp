@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/check.h"
+#include "sim/compressor.h"
 #include "sim/lane_sum.h"
 
 namespace gradrace {
@@ -102,16 +103,28 @@ const OptimiserCatalog& optimiser_catalog() {
   return catalog;
 }
 
-bool remembers_back(std::span<const Rule> rules) {
-  return std::ranges::any_of(rules,
-                             [](const Rule& rule) { return rule.back && rule.back->memory; });
+bool remembers_steps(std::span<const Rule> rules) {
+  return std::ranges::any_of(rules, [](const Rule& rule) {
+    return rule.back && rule.back->memory && !rule.back->compressor->joint();
+  });
+}
+
+static std::uint64_t in_fours(std::uint64_t n) { return (n + 3) / 4 * 4; }
+
+std::size_t kept_back(std::span<const Rule> rules, std::size_t parameters) {
+  std::size_t carried = 0, left_out = 0;
+  for (const Rule& rule : rules) {
+    if (!rule.back) continue;
+    carried = std::max(carried, rule.back->compressor->carried());
+    if (rule.back->memory) left_out = parameters;
+  }
+  return in_fours(carried) + in_fours(left_out);
 }
 
 StateLayout layout_of(std::span<const Rule> rules, std::size_t parameters,
                       const Statistics& statistics) {
   const auto d = static_cast<std::uint32_t>(parameters);
   const auto learnt = static_cast<std::uint32_t>(parameters - statistics.count);
-  const auto in_fours = [](std::uint64_t n) { return (n + 3) / 4 * 4; };
   StateLayout layout{d, learnt, in_fours(d), in_fours(d), {}, 0};
   const auto place = [&](std::uint64_t numbers) {
     return std::exchange(layout.numbers, layout.numbers + in_fours(numbers));
@@ -121,7 +134,7 @@ StateLayout layout_of(std::span<const Rule> rules, std::size_t parameters,
   });
   if (std::ranges::any_of(rules, [](const Rule& rule) { return rule.ema != 0; }))
     layout.average = place(d);
-  if (remembers_back(rules)) place(d);
+  place(kept_back(rules, d));
   return layout;
 }
 
@@ -133,8 +146,7 @@ void complete(std::span<const Rule> rules, const StateLayout& layout, std::span<
     if (kept) std::fill_n(state.parts[part], count, static_cast<Real>(of.start));
   });
   if (state.average) std::copy_n(state.w, layout.parameters, state.average);
-  if (remembers_back(rules))
-    std::fill_n(memory_back(layout, initial.data()), layout.parameters, Real{0});
+  std::ranges::fill(initial.last(kept_back(rules, layout.parameters)), Real{0});
 }
 
 template <class Real>

@@ -44,9 +44,12 @@ const OptimiserCatalog& optimiser_catalog();
 StateLayout layout_of(std::span<const Rule> rules, std::size_t parameters,
                       const Statistics& statistics);
 
-/// Whether a server remembers what its messages left out (Rule::back).
-bool remembers_back(std::span<const Rule> rules);
-/// What it remembers [parameters], the last part of the state that begins there.
+/// Whether what messages back left out is remembered (Rule::back) in units of steps.
+bool remembers_steps(std::span<const Rule> rules);
+/// Numbers of a state, its last ones, that are kept of messages back: what their compressor
+/// carries, then what they left out [parameters], if that is remembered.
+std::size_t kept_back(std::span<const Rule> rules, std::size_t parameters);
+/// The latter, of the state that begins there.
 template <class Real>
 Real* memory_back(const StateLayout& layout, Real* state) {
   return state + layout.numbers - (layout.parameters + 3) / 4 * 4;

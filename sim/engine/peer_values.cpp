@@ -150,7 +150,7 @@ void PeerValues::step_all(std::span<const GradientFacts> gradients) {
     used_[uses_.size() - 1].staleness = uses_.back().staleness;
     if (!has_messages_) continue;
     const Plan& made = race_.plans[gradient.plan];
-    if (!made.message.compressor) continue;
+    if (!made.message.compressor || made.message.compressor->joint()) continue;
     send(gradient, together);
     if (made.message.of_steps()) uses_.back().weight = 1.0 / together;
   }
@@ -267,9 +267,10 @@ std::uint32_t PeerValues::collective(std::span<const std::uint32_t> members, dou
     transfer_ = collective_transfer(network, members, bytes, std::move(transfer_));
     if (communicators_) transfer_.latency += communicators_->use(members);
     for (std::uint32_t place = 0; place < members.size(); ++place) {
-      carry(members[place],
-            collective_traffic(network.collective, static_cast<std::uint32_t>(members.size()),
-                               place, bytes));
+      Traffic traffic = collective_traffic(
+          network.collective, static_cast<std::uint32_t>(members.size()), place, bytes);
+      traffic.messages *= network.rounds;
+      carry(members[place], traffic);
     }
   }
   return begin({ExchangeKind::collective, members, {}, bytes});

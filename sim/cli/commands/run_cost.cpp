@@ -154,27 +154,32 @@ FirstPart first_part_of(const Point& point, RunSizes& sizes, const Evaluation& f
   return part;
 }
 
-/// Of making one, by a row of a million numbers at most.
+/// Of making one for a gradient, by a row of a million numbers at most; of one that all learners
+/// make together, its share.
 double seconds_of_message(const Point& point, std::size_t numbers) {
   if (!point.with_compression()) return 0;
   Message message = point.first_plan.message;
   if (const auto codes = point.codes()) message.compressor = codes->compressors.front();
-  const std::size_t tried = std::min<std::size_t>(numbers, 1 << 20);
+  const bool joint = message.compressor->joint();
+  if (joint) message.compressor = point.compressor();
+  const std::size_t tried = joint ? numbers : std::min<std::size_t>(numbers, 1 << 20);
   std::vector<float> row(tried), before(tried), after(tried);
+  std::vector<float> carried(message.compressor->carried());
   for (std::size_t i = 0; i < tried; ++i)
     row[i] = static_cast<float>(i * 2'654'435'761 % 1009) / 1009 - 0.5f;
   MessageMaker<float> maker{Packing(tried), {}};
   std::uint64_t bits = 0;
   MemoryRows<float> memory;
   if (message.memory) memory = {nullptr, after.data(), &bits};
-  maker.make(message, 1, false, stream({}), row, memory);
+  maker.make(message, 1, false, stream({}), row, memory, carried);
   if (message.memory) {
     before = after;
     memory.before = before.data();
   }
   const auto begin = Clock::now();
-  maker.make(message, 1, false, stream({}), row, memory);
-  return seconds_since(begin) * static_cast<double>(numbers) / static_cast<double>(tried);
+  maker.make(message, 1, false, stream({}), row, memory, carried);
+  const double makers = joint ? point.cluster.learners : 1;
+  return seconds_since(begin) * static_cast<double>(numbers) / static_cast<double>(tried) / makers;
 }
 
 RunCost cost_on_cpu(const Point& point, RunSizes& sizes, const RunPlan::Group& group,

@@ -20,7 +20,8 @@ static void check_collective(Fields& fields, const Point& point) {
 /// The message that a server makes of an update; null: it sends models.
 static std::shared_ptr<const Message> read_back(Fields& fields, const Message& up) {
   constexpr std::string_view words[] = {"full", "same"};
-  std::string word(words[up.compressor && up.compressor->votes()]);
+  const bool of_all = up.compressor && (up.compressor->votes() || up.compressor->joint());
+  std::string word(words[of_all]);
   if (fields.is("down", Form::number))
     fields.choice("down", word, words, Need::defaulted,
                   "what the server sends back: the model in full, or each update as a message of "
@@ -62,6 +63,28 @@ void visit_compression(Fields& fields, Point& point) {
   fields.close();
 }
 
+/// Of a message that all learners make together.
+static void check_joint(Fields& fields, const Point& point) {
+  const auto& back = point.first_plan.rule.back;
+  const bool joint = point.first_plan.message.compressor->joint();
+  if (joint && !(back && back->compressor->joint()))
+    fields.complain("compression.down", "is the message that all learners make together", "same");
+  if (!joint && back && back->compressor->joint())
+    fields.complain("compression.down", "is of a server alone, and learners make this together",
+                    "another kind, full");
+  if (!joint) return;
+  const auto together = [](const AnyProtocol& protocol) {
+    const Traits traits = protocol->traits();
+    return !protocol.has_server() && traits.sends_messages && traits.one_value;
+  };
+  if (!together(point.make_protocol()))
+    fields.complain("compression", "is made by all learners together, of the gradients of one step",
+                    "another kind; or " + protocols_with(together));
+  if (!point.model || point.model->quadratic())
+    fields.complain("compression", "is of factors of matrices, and there are none",
+                    "another kind; or a model with weights, as softmax");
+}
+
 /// Whether it is known how many numbers a message has, and which gradients are compressed.
 static void check_times(Fields& fields, const Point& point) {
   const bool known = point.make_protocol().has_server()
@@ -85,13 +108,14 @@ static void check_times(Fields& fields, const Point& point) {
 /// What a memory of steps needs of the optimiser and the learning rate.
 static void check_steps(Fields& fields, const Point& point) {
   const auto& back = point.first_plan.rule.back;
+  const bool back_of_steps = back && back->memory && !back->compressor->joint();
   const bool of_steps = point.first_plan.message.of_steps();
   const bool divides = divides_by_rate(optimiser_of(point.first_plan.rule));
   if (of_steps && divides)
     fields.complain("compression.memory.of",
                     "does not go with an optimiser that divides by the rate",
                     "gradient; or optimiser.kind: sgd");
-  if (back && back->memory && divides)
+  if (back_of_steps && divides)
     fields.complain("compression.down.memory",
                     "is of steps, which an optimiser that divides by the rate does not have",
                     "without it; or optimiser.kind: sgd");
@@ -134,10 +158,12 @@ void check_compression(Fields& fields, const Point& point) {
         "without it; or " + protocols_with(sends));
   check_collective(fields, point);
   check_times(fields, point);
-  const bool votes = point.first_plan.message.compressor->votes();
-  fields.idle("compression.down", point.first_plan.rule.back && !protocol.has_server() && !votes,
-              "is what a server sends", "full");
+  check_joint(fields, point);
   const auto& back = point.first_plan.rule.back;
+  const bool votes = point.first_plan.message.compressor->votes();
+  const bool joint = point.first_plan.message.compressor->joint();
+  fields.idle("compression.down", back && !protocol.has_server() && !votes && !joint,
+              "is what a server sends", "full");
   if (votes && !(back && back->compressor->votes()))
     fields.complain("compression.down", "of votes is the sign of their sum", "same");
   if (back && back->compressor->codes({}))

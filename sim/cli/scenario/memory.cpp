@@ -114,7 +114,8 @@ std::vector<MemoryPart> MemoryCheck::parts_of_runs(const Point& point, const Rac
   if (model.value.numbers == 0 || point.device == "cuda") return parts;
   const double state = std::max(state_bytes(race, model.value),
                                 model.weights * static_cast<double>(model.value.bytes_of_number));
-  const bool remember = point.first_plan.message.memory.has_value();
+  const Message& message = point.first_plan.message;
+  const bool remember = message.memory && !message.compressor->joint();
   const double states = states_held(point, race, state) + (remember ? race.learners : 0);
   const bool of_learners = states > least_states;
   parts.push_back(

@@ -31,8 +31,9 @@ std::vector<Plan> Point::plans() const {
   if (plan.learning_rate) plan.rule.distance = plan.learning_rate->distance();
   plan.message = of_tensors(plan.message);
   const bool server = make_protocol().has_server();
-  const bool votes = with_compression() && plan.message.compressor->votes();
-  if (!server && !votes) plan.rule.back = nullptr;  // else the learners know the sum of all votes
+  const auto& made = plan.message.compressor;
+  const bool of_all = made && (made->votes() || made->joint());  // learners know the sum
+  if (!server && !of_all) plan.rule.back = nullptr;
   if (plan.rule.back) plan.rule.back = std::make_shared<const Message>(of_tensors(*plan.rule.back));
   plan.encoding = server ? time_of_message(encode) : 0;
   plan.decoding = server ? time_of_message(decode) : 0;
@@ -116,6 +117,7 @@ std::optional<PeerNetwork> Point::peers_of_messages() const {
   if (!network || !with_compression()) return network;
   const Plan plan = plans().front();
   if (!plan.message.compressor->adds()) network->collective = Collective::gather;
+  network->rounds = std::max(1u, plan.message.compressor->rounds());
   const double bytes = plan.bytes_of_message(network->model_bytes);
   if (bytes == 0) return network;
   network->making = time_of_message(encode) / bytes;
