@@ -53,6 +53,8 @@ UNDECIDED = (
     | of_paper("zhang2016", "5.perceptron-best-left", "10.tuned-pairs", "10.tuned-alpha0", "10.tuned-prescription")
     | of_paper("zhang2016", *(f"10.tuned-{what}{name}" for what in ("", "products-") for name in ("hardsync", "1-softsync", "lambda-softsync")))
     | of_paper("dutta2021", "22.MNIST-tuned", "22.MNIST-tuned-late")
+    | of_paper("vogels2019", *(f"5.{code}" for code in ("top-k", "random-k", "sign")), "6.ranks", "6.accuracy", "7.warm", "7.memory")
+    | of_paper("vogels2019", *(f"8.{code}" for code in ("whole", "top-k", "sign")))
     | of_paper(
         "yan2021",
         *(f"4.{data}-{what}" for data in ("mnist", "cifar10") for what in ("bytes", "bytes-error", "loss")),
@@ -88,6 +90,7 @@ NEEDS_DATA = (
     | of_paper("li2021", "A8.momentum", "A8.momentum_at_its_own_rate")
     | of_paper("luo2019", "3.losses", "4.losses", "3.cifar10", "4.cifar10", "8.iterations")
     | of_paper("pan2017", "9.fig8_mnist", "10.fig8_mnist", "11.fig2", "11.ramp")
+    | of_paper("vogels2019", *(f"{item}.mnist" for item in (5, 6, 7, 8)))
     | of_paper("yan2021", "4.mnist", "4.cifar10", "7.mnist", "7.cifar10")
     | of_paper("zhang2016", "5.fig3_softmax", "6.fig3_softmax", "5.fig3_rates", "5.fig3_perceptron")
     | of_paper("zhang2016", "5.fig3_perceptron_rates", "10.trade_off", "10.trade_off_rates")
