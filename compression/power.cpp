@@ -12,8 +12,9 @@ namespace {
 constexpr Page page{
     .name = "power",
     .definition =
-        R"(All learners make one message together, of the mean M of what they have to send.  A matrix of n x m numbers
-with r (n + m) < n m is sent as two factors of r columns, from Q [m x r]:
+        R"(All learners make one message together, of the mean M of what they have to send: gradients, or by local-sgd
+how far their models have come.  A matrix of n x m numbers with r (n + m) < n m is sent as two factors of r
+columns, from Q [m x r]:
 
     P = M Q, its columns made orthonormal,  Q' = M^T P,  C(M) = P Q'^T.
 
@@ -21,9 +22,9 @@ Q' is Q of the next message.  At first, and where it has become 0, a column of Q
 every one each time without `warm_start`.  Other matrices and vectors are sent whole.
 
 M Q and M^T P are sums over learners, which two collectives add: 4 r (n + m) bytes, and 4 for each number
-that is sent whole.  With `memory` a learner adds to its gradient what its last message left out, M_l - P Q'^T,
-or by its own factor M_l - P (M_l^T P)^T.  The mean of either is M - C(M), so that both make the same steps;
-that mean alone is kept.)",
+that is sent whole.  With `memory` a learner adds to what it has to send what its last message left out, M_l -
+P Q'^T, or by its own factor M_l - P (M_l^T P)^T.  The mean of either is M - C(M), so that both make the same
+steps; that mean alone is kept.)",
     .source = "Vogels, Karimireddy, Jaggi, NeurIPS 2019 (PowerSGD), and its lemma 3",
     .example = R"({"kind": "power", "rank": 2, "memory": {}})"};
 
@@ -136,7 +137,7 @@ Message read(Fields& fields) {
               "Q goes on from message to message; else it is drawn anew");
   std::optional<Memory> memory;
   if (fields.open("memory", Need::none,
-                  "what a message leaves out is added to the next gradient: error feedback")) {
+                  "what a message leaves out is added to the next one: error feedback")) {
     memory.emplace();
     fields.real("decay", memory->decay, Need::defaulted, between(0, 1),
                 "of what is remembered, from message to message");

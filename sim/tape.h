@@ -53,7 +53,9 @@ struct Sent {
   std::uint16_t message = 0;  // index into Tape::messages
 };
 
-/// A learner sends how far its value is from one that the receivers have.
+/// A learner sends how far its value is from one that the receivers have.  Of a message that all
+/// make together the value is the mean of theirs, and the memory that of all, beside which stands
+/// what the compressor carries.
 struct SentModel {
   ValueId value;
   ValueId before, after;  // its memory; no_value: 0, or none

@@ -83,6 +83,7 @@ class CpuDevice final : public Device {
       run.layout = layout_of(run.tape.rules, packing_.numbers(), statistics_);
       run.kept = kept_back(run.tape.rules, packing_.numbers());
       run.joint = std::ranges::any_of(run.tape.rules, is_joint);
+      if (!run.joint) run.layout.numbers += carried_beside_memory(run.tape);
       run.values.resize(std::max<std::size_t>(1, run.values.size()));
       for (auto& value : run.values) value.resize(run.layout.numbers);
       model_->initialise(run.tape.seed, run.tape.replica, unpacked_);
@@ -110,6 +111,14 @@ class CpuDevice final : public Device {
 
  private:
   static bool is_joint(const Rule& rule) { return rule.back && rule.back->compressor->joint(); }
+
+  /// Numbers at the end of a learner's memory, of what messages of models carry.
+  static std::size_t carried_beside_memory(const Tape& tape) {
+    std::size_t most = 0;
+    for (const Message& message : tape.messages)
+      if (message.compressor) most = std::max(most, message.compressor->carried());
+    return (most + 3) / 4 * 4;
+  }
 
   static void refuse_steps(const Tape& tape) {
     if (std::ranges::none_of(tape.messages, &Message::of_steps) && !remembers_steps(tape.rules))
@@ -301,8 +310,19 @@ class CpuDevice final : public Device {
     const Real* const base = run.values[step.base].data();
     difference_.assign(packing_.numbers(), Real{0});
     for (std::size_t j = 0; j < run.layout.learnt; ++j) difference_[j] = value[j] - base[j];
+    const Message& message = run.tape.messages[sent.message];
+    std::span<Real> carried;
+    if (const std::size_t count = message.compressor->carried(); count > 0) {
+      carried = std::span(run.values[sent.after]).last(count);
+      if (sent.before == no_slot)
+        std::ranges::fill(carried, Real{0});
+      else
+        std::ranges::copy(std::span(run.values[sent.before]).last(count), carried.begin());
+      if (!message.memory) std::fill_n(run.memory(sent.after), packing_.numbers(), Real{0});
+    }
     make(run, sent.message, sent.learner, sent.number, 1, false, difference_,
-         run.memory(sent.before), run.memory(sent.after));
+         message.memory ? run.memory(sent.before) : nullptr,
+         message.memory ? run.memory(sent.after) : nullptr, carried);
     Aligned<Real>& out = run.values[step.out];
     std::ranges::copy(run.values[sent.at], out.begin());
     for (std::size_t j = 0; j < run.layout.learnt; ++j)
@@ -311,14 +331,15 @@ class CpuDevice final : public Device {
 
   /// The row becomes the learner's message of that number.
   void make(ReplayedRun<Real>& run, std::uint16_t code, std::uint32_t learner, std::uint32_t number,
-            double factor, bool lost, std::span<Real> row, const Real* before, Real* after) {
+            double factor, bool lost, std::span<Real> row, const Real* before, Real* after,
+            std::span<Real> carried = {}) {
     if (learner >= run.remembered.size()) run.remembered.resize(learner + 1);
     const Message& message = run.tape.messages[code];
     errors_.push_back(
         messages_.make(message, factor, lost,
                        stream({run.tape.seed, run.tape.replica, Purpose::compression,
                                message.compressor->shares_words() ? 0 : learner, number}),
-                       row, {before, after, &run.remembered[learner]}));
+                       row, {before, after, &run.remembered[learner]}, carried));
   }
 
   /// The step becomes the message that the server makes of it, or the learners of the mean.

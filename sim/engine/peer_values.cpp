@@ -239,11 +239,19 @@ void PeerValues::average_sent(std::span<const std::uint32_t> members, ValueId ba
   if (!tape_.taped() || !message.compressor) return Peers::average(members, state);
   read_.clear();
   const std::uint16_t number = race_.plan_at(plan_, updates());
+  const bool remembers = message.memory || message.compressor->carried() > 0;
+  const double weight = 1.0 / static_cast<double>(members.size());
+  const auto send = [&](std::uint32_t learner, ValueId value) {
+    return tape_.send_model(base, value, learner, remembers, peers_[learner].sent++, number);
+  };
+  const bool joint = message.compressor->joint();
   for (const std::uint32_t learner : members) {
-    Peer& peer = peers_[learner];
-    const ValueId read = tape_.send_model(base, peer.value, learner, message.memory.has_value(),
-                                          peer.sent++, number);
-    read_.push_back({read, 1.0 / static_cast<double>(members.size())});
+    const ValueId value = peers_[learner].value;
+    read_.push_back({joint ? value : send(learner, value), weight});
+  }
+  if (joint) {
+    const ValueId mean = sum(peers_[members[0]].value, read_, Summed::parameters);
+    read_ = {{send(members[0], mean), 1}};
   }
   average(members, read_, state);
 }

@@ -42,6 +42,7 @@ struct DirectLoop {
   double decay;
   Left left;
   bool warm_start = true;
+  std::uint32_t maker = ~std::uint32_t{0};  // whose words are drawn
 
   double loss = 0, error = 0;  // the last, and the mean of those of messages
   std::vector<Matrix> Q = {};  // [tensor]
@@ -60,24 +61,61 @@ struct DirectLoop {
         memory[l] = g + decay * memory[l];
         put_in += memory[l];
       }
-      const Vector sent = exchange(model->tensors(), memory, point.seed, n);
-      Vector kept = Vector::Zero(d);
-      for (const Vector& of_one : memory) kept += of_one;
-      CHECK((put_in - learners * sent - kept).norm() <= 1e-13 * put_in.norm());
-      error += (sent - put_in / learners).squaredNorm() / (put_in / learners).squaredNorm();
-      w -= (n < updates / 2 ? 0.5 : 0.05) * sent;
+      w -= rate(n) * sent_of(put_in, *model, memory, point.seed, n);
     }
     error /= updates;
+    evaluate(*model, w);
+  }
+
+  /// Of rounds of tau steps; the run ends before the last exchange.
+  void run_local(const Point& point, std::uint32_t tau) {
+    const auto model = point.model->make_float64();
+    const auto d = static_cast<Eigen::Index>(model->parameters());
+    Vector x(d), g(d);
+    model->initialise(point.seed, 0, {x.data(), model->parameters()});
+    std::vector<Vector> memory(learners, Vector::Zero(d));
+    for (std::uint32_t first = 0; first < updates; first += tau) {
+      Vector put_in = Vector::Zero(d), come = Vector::Zero(d);
+      for (std::uint32_t l = 0; l < learners; ++l) {
+        Vector y = x;
+        for (std::uint32_t n = first; n < first + tau; ++n) {
+          model->gradient({y.data(), model->parameters()}, {point.seed, 0, l, n, 8},
+                          {g.data(), model->parameters()});
+          y -= rate(n) * g;
+        }
+        come += (y - x) / learners;
+        memory[l] = y - x + decay * memory[l];
+        put_in += memory[l];
+      }
+      if (first + tau == updates) return evaluate(*model, x + come);
+      x += sent_of(put_in, *model, memory, point.seed, first / tau);
+    }
+  }
+
+ private:
+  static double rate(std::uint32_t n) { return n < updates / 2 ? 0.5 : 0.05; }
+
+  void evaluate(Model<double>& model, const Vector& w) {
     const double* const value = w.data();
     Evaluation evaluation;
-    model->evaluate({&value, 1}, {&evaluation, 1});
+    model.evaluate({&value, 1}, {&evaluation, 1});
     loss = evaluation.loss;
+  }
+
+  /// The exchange, by which nothing is lost.
+  Vector sent_of(const Vector& put_in, const Model<double>& model, std::vector<Vector>& memory,
+                 std::uint64_t seed, std::uint32_t number) {
+    Vector sent = exchange(model.tensors(), memory, seed, number), kept = Vector::Zero(sent.size());
+    for (const Vector& of_one : memory) kept += of_one;
+    CHECK((put_in - learners * sent - kept).norm() <= 1e-13 * put_in.norm());
+    error += (sent - put_in / learners).squaredNorm() / (put_in / learners).squaredNorm();
+    return sent;
   }
 
   /// memory: what each learner puts in; becomes what is left of it.  The mean of what arrives.
   Vector exchange(const std::vector<Tensor>& tensors, std::vector<Vector>& memory,
                   std::uint64_t seed, std::uint32_t number) {
-    Stream words = stream({seed, 0, Purpose::compression, ~std::uint32_t{0}, number});
+    Stream words = stream({seed, 0, Purpose::compression, maker, number});
     boost::random::normal_distribution<double> normal;
     Vector sent = Vector::Zero(memory[0].size());
     Eigen::Index at = 0;
@@ -220,20 +258,44 @@ TEST_CASE("power: without a memory it trains as the direct loop of decay 0") {
   CHECK(end.loss == doctest::Approx(loop.loss).epsilon(1e-11));
 }
 
-TEST_CASE("power: runs are the same cut, beside others and one after the other") {
-  const Point point = point_of(R"({"kind": "power", "rank": 2, "memory": {}, "from": 3})",
-                               all_reduce, R"(, "optimiser": {"kind": "adam"})");
-  const Race race = point.race();
-  const RaceRecord record = run_training(point);
-  for (const std::uint32_t limit : {1u, 7u}) {
-    const RaceRecord cut = run_race({race, 0, limit}, make_device(*point.model, {}).get());
-    CHECK(cut.hash == record.hash);
-    CHECK(cut.curve.back().evaluation.compression_error ==
-          record.curve.back().evaluation.compression_error);
+TEST_CASE("power: local-sgd sends factors of how far models have come") {
+  const std::string local_sgd = R"({"kind": "local-sgd", "tau": 4})";
+  for (const auto& [memory, decay] : {std::pair(std::string(), 0.0),
+                                      {R"(, "memory": {})", 1.0},
+                                      {R"(, "memory": {"decay": 0.5})", 0.5}}) {
+    const Point point = point_of(R"({"kind": "power", "rank": 2)" + memory + "}", local_sgd);
+    const Race race = point.race();
+    const RaceRecord record = run_training(point);
+    for (const std::uint32_t limit : {1u, 7u})
+      CHECK(run_race({race, 0, limit}, make_device(*point.model, {}).get()).hash == record.hash);
+    for (const Left left : {Left::of_own, Left::of_mean}) {
+      DirectLoop loop{2, decay, left};
+      loop.maker = 0;
+      loop.run_local(point, 4);
+      const Evaluation end = record.curve.back().evaluation;
+      CHECK(end.loss == doctest::Approx(loop.loss).epsilon(1e-11));
+      CHECK(end.compression_error == doctest::Approx(loop.error / 4).epsilon(1e-10));
+    }
   }
-  const auto device = make_device(*point.model, {});
-  for (const std::uint32_t replica : {1u, 0u, 1u})
-    CHECK(run_race({race, replica}, device.get()).hash == run_training(point, replica).hash);
+}
+
+TEST_CASE("power: runs are the same cut, beside others and one after the other") {
+  for (const std::string& protocol : {all_reduce, std::string(R"({"kind": "local-sgd", "tau": 2,
+            "outer": {"eta": 0.7, "momentum": 0.9, "nesterov": true}})")}) {
+    const Point point = point_of(R"({"kind": "power", "rank": 2, "memory": {}, "from": 3})",
+                                 protocol, R"(, "optimiser": {"kind": "adam"})");
+    const Race race = point.race();
+    const RaceRecord record = run_training(point);
+    for (const std::uint32_t limit : {1u, 7u}) {
+      const RaceRecord cut = run_race({race, 0, limit}, make_device(*point.model, {}).get());
+      CHECK(cut.hash == record.hash);
+      CHECK(cut.curve.back().evaluation.compression_error ==
+            record.curve.back().evaluation.compression_error);
+    }
+    const auto device = make_device(*point.model, {});
+    for (const std::uint32_t replica : {1u, 0u, 1u})
+      CHECK(run_race({race, replica}, device.get()).hash == run_training(point, replica).hash);
+  }
 }
 
 TEST_CASE("power: what is sent whole, or not yet, is as without") {
@@ -272,9 +334,8 @@ TEST_CASE("power: what is not one message of all is refused with the cure") {
     return refusal_of([&] { point_of(kind, protocol); });
   };
   const std::string power = R"({"kind": "power")";
-  for (const std::string protocol :
-       {R"({"kind": "sync"})", R"({"kind": "async"})", R"({"kind": "local-sgd", "tau": 4})"})
-    says(refusal(power + "}", protocol), "another kind; or all-reduce");
+  for (const std::string protocol : {R"({"kind": "sync"})", R"({"kind": "async"})"})
+    says(refusal(power + "}", protocol), "another kind; or all-reduce, local-sgd");
   says(refusal(power + R"(, "down": "full"})"), "compression.down");
   says(refusal(R"({"kind": "sign", "down": {"kind": "power"}})", R"({"kind": "sync"})"),
        "is of a server alone");

@@ -74,11 +74,10 @@ static void check_joint(Fields& fields, const Point& point) {
                     "another kind, full");
   if (!joint) return;
   const auto together = [](const AnyProtocol& protocol) {
-    const Traits traits = protocol->traits();
-    return !protocol.has_server() && traits.sends_messages && traits.one_value;
+    return !protocol.has_server() && protocol->traits().sends_messages;
   };
   if (!together(point.make_protocol()))
-    fields.complain("compression", "is made by all learners together, of the gradients of one step",
+    fields.complain("compression", "is made by all learners together, without a server",
                     "another kind; or " + protocols_with(together));
   if (!point.model || point.model->quadratic())
     fields.complain("compression", "is of factors of matrices, and there are none",

@@ -33,7 +33,7 @@ std::vector<Plan> Point::plans() const {
   const bool server = make_protocol().has_server();
   const auto& made = plan.message.compressor;
   const bool of_all = made && (made->votes() || made->joint());  // learners know the sum
-  if (!server && !of_all) plan.rule.back = nullptr;
+  if (!server && !(of_all && make_protocol()->traits().one_value)) plan.rule.back = nullptr;
   if (plan.rule.back) plan.rule.back = std::make_shared<const Message>(of_tensors(*plan.rule.back));
   plan.encoding = server ? time_of_message(encode) : 0;
   plan.decoding = server ? time_of_message(decode) : 0;
