@@ -201,6 +201,29 @@ void visit_theory(Fields& fields, Point& point) {
   fields.close();
 }
 
+/// What a scenario says of training that has no model, and does not say that it leaves one out.
+void check_training(Fields& fields, const Point& point) {
+  const bool untrained = !point.timing_only && !fields.has("model");
+  const auto needs_model = [&](const std::string& key, bool is_said = true) {
+    fields.idle(key, untrained && is_said, "says nothing without a model", "a model beside it");
+  };
+  for (const auto* key : {"learning_rate", "targets", "record.train_rows", "record.test_rows"})
+    needs_model(key);
+  for (const auto& condition : stop_conditions())
+    if (condition.found) needs_model("stop." + std::string(condition.key), is_limited(point.stop));
+  if (!point.make_protocol) return;
+  const auto protocol = point.make_protocol();
+  for (std::size_t phase = 0; phase < protocol->changes().size(); ++phase)
+    for (const auto* key : {"learning_rate", "minibatch"})
+      needs_model("protocol.phases." + std::to_string(phase) + "." + key);
+  if (!protocol.has_server()) return;  // whose average of the optimiser's state may take time
+  const Plan& plan = point.first_plan;
+  const bool keeps = !layout_of({&plan.rule, 1}, 1, {}).only_w();
+  needs_model("optimiser", keeps || plan.recipe.clip > 0 || plan.rule.ema > 0);
+  for (std::size_t phase = 0; phase < protocol->changes().size(); ++phase)
+    needs_model("protocol.phases." + std::to_string(phase) + ".momentum");
+}
+
 /// Without a server a gradient moves its own learner's value.
 void visit_rate(Fields& fields, Point& point, const WorkBudget& budget) {
   read_learning_rate(fields, point.learning_rate, point.with_model() ? Need::required : Need::none,
@@ -353,6 +376,7 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   visit_rate(fields, point, budget);
   check_codes(fields, point);
   visit_targets(fields, point, record_read, model_read);
+  check_training(fields, point);
   visit_theory(fields, point);
 }
 

@@ -37,6 +37,7 @@ TRAINING = {
     "stop": {"gradients": 64},
     "record": {"every_updates": 8},
 }
+UNTRAINED = changed(TRAINING, model=None, learning_rate=None)
 PEERS = changed(TRAINING, protocol={"kind": "local-sgd", "tau": 4})
 MESH = {"topology": "mesh", "latency": 0.01, "bandwidth": 1000, "model_bytes": 100}
 
@@ -205,10 +206,13 @@ def subjects(root):
     yield WHOLE_CLUSTER, "cluster", sections["cluster"]
     for section in ("record", "stop"):
         yield TRAINING, section, sections[section]
+    yield UNTRAINED, "stop", sections["stop"]
     for name, kind, schema in instances(definitions, "protocols", PROTOCOLS):
         world = PEERS if name in WITHOUT_SERVER else TRAINING
         for more in WORLDS.get(name, [{}]):
             yield changed(world, protocol=kind, **more), "protocol", schema
+        if name == "switch":
+            yield changed(UNTRAINED, protocol=kind), "protocol", schema
     for name, law, schema in instances(definitions, "distributions", {}):
         for scenario, path in PLACES_OF_LAWS + [OF_PROBABILITY] * (name in BELOW_1):
             yield at(scenario, path, law), path, schema
@@ -226,6 +230,7 @@ def subjects(root):
         yield at(PEERS, "model.dataset.partition", kind), "model.dataset.partition", schema
     for _, kind, schema in instances(definitions, "optimisers", {}):
         yield changed(TRAINING, optimiser=kind), "optimiser", schema
+        yield changed(UNTRAINED, optimiser=kind), "optimiser", schema
         yield changed(PEERS, optimiser=kind), "optimiser", schema
     for _, kind, schema in instances(definitions, "compressors", {}):
         yield changed(TRAINING, compression=kind), "compression", schema
