@@ -1,10 +1,11 @@
 #include "sim/cli/command_line.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <iostream>
 
+#include "distributions/fit/table.h"
 #include "sim/cli/usage_error.h"
-#include "sim/message_text.h"
 #include "sim/reading/characters.h"
 
 namespace gradrace {
@@ -48,19 +49,28 @@ Words Arguments::words(const std::string& name) const {
   return has(name) ? values_[name].as<Words>() : Words();
 }
 
+double Arguments::number(const std::string& name) const {
+  double number = 0;
+  if (parse_number(text(name), number)) return number;
+  refuse("--" + name + " takes a number, got \"" + text(name) + "\"");
+}
+
 double Arguments::fraction(const std::string& name) const {
   const double fraction = number(name);
   if (fraction >= 0 && fraction <= 1) return fraction;
-  refuse("--" + name + " must be 0 to 1, got " + short_number(fraction, 17));
+  refuse("--" + name + " must be 0 to 1, got " + text(name));
 }
 
 std::uint32_t Arguments::count(const std::string& name, std::uint32_t otherwise) const {
   if (!has(name)) return otherwise;
-  const int count = values_[name].as<int>();
+  const double count = number(name);
   constexpr int most = 1 << 24;  // of learners, and of replicas
-  if (count >= 1 && count <= most) return static_cast<std::uint32_t>(count);
-  refuse("--" + name + " must be " + (count < 1 ? ">= 1" : "<= " + std::to_string(most)) +
-         ", got " + std::to_string(count));
+  const bool is_whole = count == std::floor(count);
+  if (is_whole && count >= 1 && count <= most) return static_cast<std::uint32_t>(count);
+  const std::string wanted = !is_whole   ? "a whole number"
+                             : count < 1 ? ">= 1"
+                                         : "<= " + std::to_string(most);
+  refuse("--" + name + " must be " + wanted + ", got " + text(name));
 }
 
 /// A word that names a file or folder.

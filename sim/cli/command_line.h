@@ -41,7 +41,7 @@ class Arguments {
   /// What stands there; empty where it is not given.
   std::string text(const std::string& name) const;
   Words words(const std::string& name) const;
-  double number(const std::string& name) const { return values_[name].as<double>(); }
+  double number(const std::string& name) const;
   /// A number from 0 to 1.
   double fraction(const std::string& name) const;
   /// A number from 1, or the default where it is not given.

@@ -69,9 +69,9 @@ static Syntax fit_syntax() {
       ("end", po::value<std::string>()->value_name("NAME"), "column of the stamp of its end")   //
       ("differences", "the column is a running total, or has time stamps: take differences")    //
       ("durations", "the times are durations, although they only rise")                         //
-      ("rate", po::value<double>()->value_name("ITEMS"),                                        //
+      ("rate", po::value<std::string>()->value_name("ITEMS"),                                   //
        "the column is a rate; a minibatch has so many items")                                   //
-      ("skip", po::value<int>()->value_name("N"),                                               //
+      ("skip", po::value<std::string>()->value_name("N"),                                       //
        "leaves out the first N times of each learner, such as those that compile")              //
       ("pattern", po::value<std::string>()->value_name("REGEX"),                                //
        "of a log: the time is what the parentheses match in a line; (?<rank>...) names a "      //
@@ -79,11 +79,11 @@ static Syntax fit_syntax() {
       ("step", po::value<std::string>()->value_name("NAME"),                                    //
        "event that is one minibatch, of a file of trace events (default ProfilerStep); "        //
        "tensor, of a Horovod timeline")                                                         //
-      ("scale", po::value<double>()->value_name("S")->default_value(1, "1"),                    //
+      ("scale", po::value<std::string>()->value_name("S")->default_value("1"),                  //
        "factor on every time: 1e-3 makes seconds of milliseconds")                              //
       ("censored", po::value<std::string>()->value_name("NAME"),                                //
        "column that is 1 where the minibatch was cancelled after that time, else 0")            //
-      ("slowest-of", po::value<int>()->value_name("P"),                                         //
+      ("slowest-of", po::value<std::string>()->value_name("P"),                                 //
        "each time is the slowest of P minibatches: the step of a synchronous job")              //
       ("out", po::value<std::string>()->value_name("DIR"),                                      //
        "output folder (default out/fit-<trace>)")                                               //

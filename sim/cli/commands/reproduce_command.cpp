@@ -414,8 +414,9 @@ static int reproduce(const Words& words) {
        "of every scenario: auto, cpu or cuda; cuda runs those of a paper's folder gpu/ too")      //
       ("only", po::value<std::string>()->value_name("NAME"),                                      //
        "run this scenario alone; others keep the results that are there")                         //
-      ("jobs", po::value<int>()->value_name("N"), "threads (default: cores; CUDA runs/64)")       //
-      ("force", "run all again, results that are there too")                                      //
+      ("jobs", po::value<std::string>()->value_name("N"),
+       "threads (default: cores; CUDA runs/64)")              //
+      ("force", "run all again, results that are there too")  //
       ("quiet", "no progress");
   const auto call = parse(reproduce_command, words, syntax);
   if (!call) return 0;

@@ -400,7 +400,7 @@ static int run(const Words& words) {
   syntax.options.add_options()                                               //
       ("out", po::value<std::string>()->value_name("DIR"),                   //
        "output folder (default out/<name>; with several files DIR/<name>)")  //
-      ("jobs", po::value<int>()->value_name("N"),
+      ("jobs", po::value<std::string>()->value_name("N"),
        "threads (default: cores; CUDA runs/64), up to 16 a core")                               //
       ("shard", po::value<std::string>()->value_name("I/N"),                                    //
        "one of N parts of the runs, of about equal work; gradrace collect puts them together")  //

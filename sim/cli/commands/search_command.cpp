@@ -187,21 +187,22 @@ int search_switch_point(SearchOptions options) {
 
 static int search(const Words& words) {
   Syntax syntax{.positional = "file"};
-  syntax.options.add_options()                                                               //
-      ("beta", po::value<double>()->value_name("X"),                                         //
-       "accuracy that a setting may lack of the target (default 0.01)")                      //
-      ("runs", po::value<int>()->value_name("R"), "runs of each setting (default 5)")        //
-      ("first-runs", po::value<int>()->value_name("N"),                                      //
-       "runs of the first protocol alone, whose mean accuracy is the target (default 5)")    //
-      ("target", po::value<double>()->value_name("A"),                                       //
-       "the target is known, of a job that recurs: no such runs")                            //
-      ("settings", po::value<int>()->value_name("M"), "settings tried (default 5)")          //
-      ("accuracies", po::value<std::string>()->value_name("FILE"),                           //
-       "CSV file of runs made elsewhere, columns share and accuracy: nothing is trained")    //
-      ("out", po::value<std::string>()->value_name("DIR"),                                   //
-       "output folder (default out/search-<name>)")                                          //
-      ("jobs", po::value<int>()->value_name("N"), "threads (default: cores; CUDA runs/64)")  //
-      ("force", "run all again, results that are there too")                                 //
+  syntax.options.add_options()                                                                 //
+      ("beta", po::value<std::string>()->value_name("X"),                                      //
+       "accuracy that a setting may lack of the target (default 0.01)")                        //
+      ("runs", po::value<std::string>()->value_name("R"), "runs of each setting (default 5)")  //
+      ("first-runs", po::value<std::string>()->value_name("N"),                                //
+       "runs of the first protocol alone, whose mean accuracy is the target (default 5)")      //
+      ("target", po::value<std::string>()->value_name("A"),                                    //
+       "the target is known, of a job that recurs: no such runs")                              //
+      ("settings", po::value<std::string>()->value_name("M"), "settings tried (default 5)")    //
+      ("accuracies", po::value<std::string>()->value_name("FILE"),                             //
+       "CSV file of runs made elsewhere, columns share and accuracy: nothing is trained")      //
+      ("out", po::value<std::string>()->value_name("DIR"),                                     //
+       "output folder (default out/search-<name>)")                                            //
+      ("jobs", po::value<std::string>()->value_name("N"),
+       "threads (default: cores; CUDA runs/64)")              //
+      ("force", "run all again, results that are there too")  //
       ("quiet", "no progress, no table");
   add_change_options(syntax);
   const auto call = parse(search_command, words, syntax);

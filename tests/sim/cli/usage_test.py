@@ -273,6 +273,11 @@ class Usage(ProgramTest):
         for jobs in ("0", "-1", "many"):
             self.assertIn("jobs", self.call("run", "x.json", "--jobs", jobs, status=2)[1])
 
+    def test_counts_are_whole_numbers_however_they_are_written(self):
+        self.call("run", "quickstart", "--dry-run", "--jobs", "1e0", "--replicas", "1e1")
+        for value, told in (("2.5", "must be a whole number, got 2.5"), ("1e9", "must be <= 16777216, got 1e9"), ("two", 'takes a number, got "two"')):
+            self.assertIn(f"run: --jobs {told}\n", self.call("run", "quickstart", "--jobs", value, status=2)[1])
+
     def test_a_name_is_no_path(self):
         for name in ("../escape", "a/b", "..", ""):
             _, told = self.call("run", self.write(changed(SMALL, name=name)), status=2)
