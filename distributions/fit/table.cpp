@@ -8,6 +8,7 @@
 
 #include "sim/hash.h"
 #include "sim/reading/edit_distance.h"
+#include "sim/reading/no_text.h"
 #include "sim/reading/packed_file.h"
 
 namespace gradrace {
@@ -185,9 +186,8 @@ std::string read_trace_file(const fs::path& file) {
   } catch (const std::runtime_error& why) {
     throw TraceError("path", why.what());
   }
-  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
-    throw TraceError("path", file.string() + ": is in UTF-16",
-                     "a file in UTF-8, as of iconv -f UTF-16 -t UTF-8 " + file.string());
+  if (const auto other = no_text(text, file.string()))
+    throw TraceError("path", file.string() + ": " + other->what, other->allowed);
   if (const auto zero = text.find('\0'); zero != std::string::npos)
     throw TraceError(
         "path",

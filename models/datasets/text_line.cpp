@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "sim/message_text.h"
+#include "sim/reading/no_text.h"
 #include "sim/reading/packed_file.h"
 
 namespace gradrace {
@@ -150,6 +151,8 @@ void TextLine::defect(const std::string& what) const {
 void each_line(const std::filesystem::path& file, const std::function<void(TextLine&)>& take) {
   const Bytes content = read_packed(file, most_bytes_of_text);
   std::string_view rest(reinterpret_cast<const char*>(content.data()), content.size());
+  if (const auto other = no_text(rest, file.string()))
+    throw std::runtime_error(file.string() + ": " + other->what + "; allowed: " + other->allowed);
   if (rest.find('\n') == rest.npos && rest.find('\r') < rest.size() - 1)
     throw std::runtime_error(file.string() + ": lines end in CR alone; allowed: LF, or CR and LF");
   for (std::size_t number = 1; !rest.empty(); ++number) {

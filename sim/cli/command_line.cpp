@@ -7,6 +7,7 @@
 #include "distributions/fit/table.h"
 #include "sim/cli/usage_error.h"
 #include "sim/reading/characters.h"
+#include "sim/reading/elsewhere.h"
 
 namespace gradrace {
 
@@ -82,6 +83,8 @@ static std::filesystem::path as_path(const std::string& where, const std::string
     if (name.native().size() > longest)
       throw UsageError(where + ": has a name of more than " + std::to_string(longest) + " bytes");
   }
+  if (const std::string hint = why_elsewhere(word); !hint.empty())
+    throw UsageError(where + ": " + hint);
   const std::string control = control_character(word);
   if (control.empty()) return path;
   throw UsageError(where + ": names a file or folder, and has " + control + ", got \"" + word +

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/reading/json_text.h"
+#include "sim/reading/no_text.h"
 #include "sim/reading/rest_of.h"
 
 namespace gradrace {
@@ -102,6 +103,9 @@ Document Document::read(const std::filesystem::path& file) {
 }
 
 Document Document::parse(std::string_view text, std::string origin) {
+  if (const auto other = no_text(text, origin))
+    throw ScenarioError(
+        {{.origin = origin, .path = {}, .what = other->what, .allowed = other->allowed}});
   ParsedJson parsed = parse_json(text, origin);
   Document document;
   document.content_->text =

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/reading/elsewhere.h"
+
 namespace gradrace {
 
 namespace fs = std::filesystem;
@@ -42,7 +44,10 @@ Location Locator::find(const std::string& name) const {
     std::error_code error;
     if (location.found.empty()) location.found = fs::canonical(whole, error);
   }
-  if (data_folder_.empty()) location.looked_at += "; --data or GRADRACE_DATA name a data folder";
+  if (const std::string hint = why_elsewhere(name); !hint.empty())
+    location.looked_at += "; " + hint;
+  else if (data_folder_.empty())
+    location.looked_at += "; --data or GRADRACE_DATA name a data folder";
   return location;
 }
 

@@ -53,6 +53,11 @@ class Data(ProgramTest):
         self.assertLess(float(curve[-1]["test_error"]), 0.1)
         self.assertEqual(float(curve[-1]["epoch"]), 400 * 8 / 80)  # of 80 rows: none is lost
 
+    def test_a_table_that_is_no_text_is_told_what_it_is(self):
+        (self.folder / "table.csv").write_bytes("a,label\n1,2\n".encode("utf-16"))
+        told = self.refused({"kind": "csv", "path": "table.csv", "label": "label", "test_rows": 1})
+        self.assertRegex(told, r"table.csv: is in UTF-16; allowed: a file in UTF-8, as of iconv -f UTF-16 -t UTF-8 .*table.csv")
+
     def test_an_index_without_a_name_is_no_feature(self):
         self.table(200)
         plain, told = self.learnt({"kind": "csv", "path": "table.csv", "label": "label", "test_rows": 40})

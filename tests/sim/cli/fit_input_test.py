@@ -2,11 +2,14 @@
 
 import datetime
 import gzip
+import io
 import itertools
 import json
+import lzma
 import math
 import random
 import unittest
+import zipfile
 
 from program import ProgramTest, changed
 
@@ -21,6 +24,13 @@ def gamma_times(count, seed=1):
     """Of mean 2 and standard deviation 1."""
     numbers = random.Random(seed)
     return [numbers.gammavariate(4, 0.5) for _ in range(count)]
+
+
+def archive(name):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as file:
+        file.writestr(name, "")
+    return content.getvalue()
 
 
 class Input(ProgramTest):
@@ -570,6 +580,10 @@ class Shapes(Input):
 
         text = lines("step,rank,time", self.rows)
         self.assertIn("trace.csv: is in UTF-16; allowed: a file in UTF-8", told(text.encode("utf-16")))
+        self.assertIn("trace.csv: is in UTF-16LE; allowed: a file in UTF-8", told(text.encode("utf-16-le")))
+        self.assertIn("trace.csv: is packed by xz; allowed: what unxz -k trace.csv makes of it", told(lzma.compress(text.encode())))
+        self.assertIn("trace.csv: is an Excel workbook; allowed: the table saved as CSV", told(archive("xl/workbook.xml")))
+        self.assertIn("trace.csv: is a ZIP archive; allowed: what unzip trace.csv makes of it", told(archive("trace.csv")))
         self.assertIn("4 fields, the first line has 3; a separator stands at the end of the line", told(text.replace("\n", ",\n").replace("time,", "time")))
         self.assertIn(
             "4 fields, the first line has 3; a decimal comma separates too, unless the number is in quotes, and a column", told(text.replace(".", ","))

@@ -1,6 +1,7 @@
 """Commands, options, errors and exit statuses."""
 
 import csv
+import gzip
 import json
 import math
 import os
@@ -277,6 +278,27 @@ class Usage(ProgramTest):
         self.call("run", "quickstart", "--dry-run", "--jobs", "1e0", "--replicas", "1e1")
         for value, told in (("2.5", "must be a whole number, got 2.5"), ("1e9", "must be <= 16777216, got 1e9"), ("two", 'takes a number, got "two"')):
             self.assertIn(f"run: --jobs {told}\n", self.call("run", "quickstart", "--jobs", value, status=2)[1])
+
+    def test_what_is_elsewhere_is_said_with_how_to_come_by_it(self):
+        address = "is an address, and only files of this machine are read and written; "
+        home = "~ is the home folder to a shell alone, where no quotes and no = stand before it; write "
+        for word, why in (("https://a.b/x", address + "curl -LO copies"), ("s3://a/x", address + "aws s3 cp copies"), ("~/x", home + "/home/me/x")):
+            for words in (("run", word), ("run", "quickstart", "--out", word), ("run", "quickstart", "--data", word), ("fit", word), ("report", word)):
+                self.assertIn(why, self.call(*words, status=2, HOME="/home/me")[1])
+            law = {"distribution": "empirical", "path": word, "column": "time"}
+            scenario = self.write(changed(TIMING, cluster={"learners": 4, "runtime": law}))
+            self.assertIn(why, self.call("run", scenario, status=2, HOME="/home/me")[1])
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["scenario.json"])
+
+    def test_a_scenario_that_is_no_text_is_told_what_it_is(self):
+        text = json.dumps(TIMING)
+        for content, what in (
+            (text.encode("utf-16"), "is in UTF-16\n    allowed: a file in UTF-8, as of iconv -f UTF-16 -t UTF-8"),
+            (text.encode("utf-16-be"), "is in UTF-16BE\n"),
+            (gzip.compress(text.encode()), "is packed by gzip\n    allowed: what gunzip -k"),
+        ):
+            (self.folder / "one.json").write_bytes(content)
+            self.assertIn(f"one.json: error: {what}", self.call("validate", "one.json", status=2)[1])
 
     def test_a_name_is_no_path(self):
         for name in ("../escape", "a/b", "..", ""):
