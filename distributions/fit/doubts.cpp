@@ -134,6 +134,30 @@ void tell_common_outliers(const Trace& trace, std::size_t skipped,
                    ": independent draws have no such rounds, the cluster as measured has");
 }
 
+/// Of learners of one time or two, which give them a speed all the same; the first five.
+std::string few_times_text(const Trace& trace, const std::string& column) {
+  constexpr std::size_t few = 2, most = 5;
+  std::vector<std::size_t> who;
+  for (std::size_t learner = 0; learner < trace.series.size(); ++learner)
+    if (trace.series[learner].size() <= few) who.push_back(learner);
+  if (who.empty() || trace.series.size() == 1) return {};
+  if (who.size() == trace.series.size())
+    return "no learner has more than two times, too few to say how fast it is: log more";
+  const bool one = who.size() == 1, more = who.size() > most;
+  std::string cure = ": log more";
+  if (!column.empty() && column.find(',') == column.npos)
+    cure += ", or leave " + std::string(one ? "it" : "them") + " out, by --where '" + column +
+            "!=" + trace.learners[who.front()] + "'" + (one ? "" : " and so on");
+  who.resize(std::min(who.size(), most));
+  const auto name = [&](std::size_t learner) {
+    return trace.learners[learner] + " (" + count_text(trace.series[learner].size(), "time") + ")";
+  };
+  return (one ? "learner " : "learners ") + joined(who, ", ", name) + (more ? " ..." : "") +
+         (one ? " has too few times to say how fast it is"
+              : " have too few times to say how fast they are") +
+         cure;
+}
+
 constexpr const char* slowest_option =
     "if each is that of a job that waits for its slowest of P workers, say --slowest-of P: "
     "else the law is fitted to the maximum of P minibatches";
@@ -230,6 +254,8 @@ std::vector<std::string> doubts_about(const Trace& trace, const TraceSource& sou
                      "vary less and persist more than minibatches; say --column NAME for the times "
                      "themselves");
   }
+  if (const std::string few = few_times_text(trace, source.learner); !few.empty())
+    doubts.push_back(few);
   if (const std::string unlike = unlike_cancelled(trace); !unlike.empty()) doubts.push_back(unlike);
   if (!trace.cancelled.empty() || same) return doubts;
   if (source.learners_a_step > 0) {

@@ -27,7 +27,8 @@ bool only_falls(const Trace& trace);
 /// %, and four times as often as among times of different rounds.  The slowest of several: in nine
 /// tenths of the rounds all times agree within 1 % of their mean, and a quarter of that where they
 /// are of different rounds; or the name says step or iteration and there is one series.  Outliers
-/// of all learners at once: what they change, at the beginning and later.
+/// of all learners at once: what they change, at the beginning and later.  Learners of one time or
+/// two.
 std::vector<std::string> doubts_about(const Trace& trace, const TraceSource& source,
                                       std::uint32_t slowest_of);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -90,6 +91,23 @@ std::string few_text(const Trace& trace, const std::vector<std::vector<bool>>& o
          "), would change speeds by a tenth or more: families and speeds are without";
 }
 
+/// Times of so few values that a law with a density is none of theirs.
+std::string few_values_text(const Trace& trace) {
+  constexpr std::size_t few = 8, repeats = 5;
+  std::set<double> values;
+  for (const auto& times : trace.series) {
+    for (const double x : times)
+      if (values.insert(x).second && values.size() > few) return {};
+  }
+  if (values.size() < 2 || trace.size() < repeats * values.size()) return {};
+  return "the times have only " + std::to_string(values.size()) + " different values (" +
+         joined(values, ", ", [](double x) { return short_number(x); }) +
+         "), as times have that are rounded, or of few kinds; laws with a density, such as "
+         "uniform, smooth them: " +
+         (values.size() == 2 ? "two-point has these values, and the" : "the") +
+         " cluster as measured draws the times themselves";
+}
+
 /// Laws of times without the outlying ones, and one of these, where both say better what is there.
 void separate_outliers(TraceFit& fit) {
   const auto outlying = outlying_times(fit.trace);
@@ -155,6 +173,7 @@ TraceFit fit_trace(ReadTrace read, std::uint32_t slowest_of) {
   fit.doubts = doubts_about(fit.trace, fit.source, slowest_of);
   if (fit.variation() > least_variation) {
     fit.fits = fit_families(observations(fit, fit.trace));
+    if (const std::string few = few_values_text(fit.trace); !few.empty()) fit.doubts.push_back(few);
     if (fit.whole() && slow_beginning(fit.trace) == 0) separate_outliers(fit);
   }
   fit.verdict = fit.whole() ? verdict_of(fit.structure) : Verdict::assumed;

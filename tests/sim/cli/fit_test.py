@@ -145,6 +145,28 @@ class Fit(Fitted):
             self.assertAlmostEqual(facts["mean"], sum(times) / len(times), delta=1e-9)
             self.call("run", self.write(changed(SCENARIO, cluster=facts["cluster"])), "--force", "--quiet")
 
+    def test_times_of_few_values_are_told_so(self):
+        numbers = random.Random(7)
+        for values, told in (((0.5, 1), "2 different values (0.5, 1)"), ((1, 2, 3, 4, 5), "5 different values (1, 2, 3, 4, 5)")):
+            _, facts = self.fit(self.trace(lines("worker,time", [(i % 4, numbers.choice(values)) for i in range(200)])))
+            self.assertIn(f"the times have only {told}", facts["warnings"][0])
+            self.assertIn("the cluster as measured draws the times themselves", facts["warnings"][0])
+        for table in ([(i % 4, 2 if i % 4 == 3 else 1) for i in range(200)], [(i % 4, round(numbers.expovariate(1), 1) + 1) for i in range(200)]):
+            _, facts = self.fit(self.trace(lines("worker,time", table)))
+            self.assertEqual(facts["warnings"], [])
+
+    def test_learners_of_one_time_are_named(self):
+        numbers = random.Random(9)
+        table = [(i % 4, numbers.gammavariate(4, 0.1)) for i in range(200)]
+        told = "learner 7 (1 time) has too few times to say how fast it is: log more, or leave it out, by --where 'worker!=7'"
+        _, facts = self.fit(self.trace(lines("worker,time", [*table, (7, 0.4)])))
+        self.assertEqual(facts["warnings"], [told])
+        told = "learners 7 (1 time), 9 (2 times) have too few times to say how fast they are"
+        _, facts = self.fit(self.trace(lines("worker,time", [*table, (7, 0.4), (9, 0.3), (9, 0.5)])))
+        self.assertIn(told, facts["warnings"][0])
+        _, facts = self.fit("trace.csv", "--where", "worker!=7", "--where", "worker!=9")
+        self.assertEqual(facts["warnings"], [])
+
     def test_the_files_hold_the_times_and_the_quantiles(self):
         _, facts = self.fit(ROOT / "scenarios/times.csv")
         sample = rows(self.folder / "out/sample.csv")
