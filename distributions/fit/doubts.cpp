@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <set>
 
 #include "distributions/fit/outlying.h"
 #include "distributions/fit/percent.h"
@@ -158,6 +159,28 @@ std::string few_times_text(const Trace& trace, const std::string& column) {
          cure;
 }
 
+/// Whether the second half of each learner's times is the first, or each second time the one
+/// before.
+bool come_twice(const Trace& trace) {
+  constexpr std::size_t fewest = 20;  // pairs, which do not agree by chance
+  const auto all_have = [&](const auto& is_twice) {
+    return std::ranges::all_of(trace.series, [&](const std::vector<double>& times) {
+      const std::size_t half = times.size() / 2;
+      std::set<double> values;
+      for (std::size_t i = 0; i < half; ++i) {
+        if (!is_twice(times, half, i)) return false;
+        if (values.size() < 3) values.insert(times[i]);
+      }
+      return times.size() % 2 == 0 && (values.size() >= 3 || half < 3);
+    });
+  };
+  if (trace.size() < 2 * fewest) return false;
+  return all_have(
+             [](const auto& x, std::size_t half, std::size_t i) { return x[i] == x[half + i]; }) ||
+         all_have(
+             [](const auto& x, std::size_t, std::size_t i) { return x[2 * i] == x[2 * i + 1]; });
+}
+
 constexpr const char* slowest_option =
     "if each is that of a job that waits for its slowest of P workers, say --slowest-of P: "
     "else the law is fitted to the maximum of P minibatches";
@@ -253,6 +276,17 @@ std::vector<std::string> doubts_about(const Trace& trace, const TraceSource& sou
                      "\" says that it is an average, of the times so far or of several: averages "
                      "vary less and persist more than minibatches; say --column NAME for the times "
                      "themselves");
+  }
+  if (const std::size_t steps = steps_together(source.times); steps > 1) {
+    doubts.push_back("\"" + source.times + "\" says that each time is that of " +
+                     std::to_string(steps) +
+                     " steps together: sums vary less, over their mean, than minibatches do, and "
+                     "no option parts them; log each minibatch");
+  }
+  if (come_twice(trace)) {
+    doubts.push_back(
+        "every time comes twice, in the same order, as where a log was written or joined twice: "
+        "intervals take them for twice as many; leave half of the rows out");
   }
   if (const std::string few = few_times_text(trace, source.learner); !few.empty())
     doubts.push_back(few);

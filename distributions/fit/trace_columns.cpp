@@ -72,8 +72,9 @@ std::string other_hint(const Table& table) {
     return found == table.names.end() ? "" : *found;
   };
   const std::string begin = first(says_begin), end = first(says_end), rate = first(is_rate);
-  const std::string stamp = first(
+  std::string stamp = first(
       [](const auto& name) { return says_stamp(name) && !says_begin(name) && !says_end(name); });
+  if (stamp.empty() && (begin.empty() || end.empty())) stamp = begin + end;
   std::string hint;
   if (!begin.empty() && !end.empty())
     hint += "; or, from one stamp to the other, --begin '" + begin + "' --end '" + end + "'";

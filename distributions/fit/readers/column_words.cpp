@@ -1,5 +1,6 @@
 #include "distributions/fit/readers/column_words.h"
 
+#include <algorithm>
 #include <cctype>
 
 namespace gradrace {
@@ -64,6 +65,21 @@ bool is_rate(const std::string& name) {
 bool says_time(const std::string& name) {
   return has_word(words_of(name), time_words) && !is_rate(name) &&
          !has_word(words_of(name), left_words);
+}
+
+std::size_t steps_together(const std::string& name) {
+  constexpr std::string_view steps[] = {"steps", "step",    "iterations", "iteration",
+                                        "iters", "iter",    "batches",    "batch",
+                                        "its",   "updates", "minibatches"};
+  constexpr auto digits = "0123456789";
+  for (auto at = name.find_first_of(digits); at != name.npos; at = name.find_first_of(digits, at)) {
+    const auto end = std::min(name.find_first_not_of(digits, at), name.size());
+    const auto after = words_of(name.substr(end));
+    if (end - at <= 9 && !after.empty() && has_word({after.front()}, steps))
+      if (const std::size_t count = std::stoul(name.substr(at, end - at)); count > 1) return count;
+    at = end;
+  }
+  return 1;
 }
 
 bool says_begin(const std::string& name) { return has_word(words_of(name), begin_words); }

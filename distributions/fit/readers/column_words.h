@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,9 @@ bool has_word(const std::vector<std::string>& words, std::span<const std::string
 /// Whether a column's name says that it holds times, of any kind but rates and what is
 /// left.
 bool says_time(const std::string& name);
+
+/// 10 of "time_per_10_steps" and "ms/10 iterations", else 1.
+std::size_t steps_together(const std::string& name);
 
 /// Whether it says begin or end: of "start_time", "End (ns)".
 bool says_begin(const std::string& name);

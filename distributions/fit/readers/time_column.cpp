@@ -108,6 +108,8 @@ void refuse_time(const Table& table, std::size_t row, std::size_t column, std::s
   const std::string& cell = table.rows[row][column];
   const auto time = cell_time(cell, DecimalMark::point);
   const bool begins = row == 0 && time && time->value == 0;
+  const bool is_log =
+      10 * (more + 1) >= 9 * table.rows.size() && trimmed(cell).find(' ') != cell.npos;
   throw TraceError(
       "column",
       place_of(table, row) + table.names[column] + " must be a time, got " + shown(cell) +
@@ -118,7 +120,9 @@ void refuse_time(const Table& table, std::size_t row, std::size_t column, std::s
                ? "; or --where '" + table.names[column] + "!=" + std::string(trimmed(cell)) +
                      "', which leaves such rows out"
                : "") +
-          (begins ? "; or, where it is a running total that begins at 0, --differences" : ""));
+          (begins ? "; or, where it is a running total that begins at 0, --differences" : "") +
+          (is_log ? "; or, of a log, --pattern REGEX with a group of parentheses around the time"
+                  : ""));
 }
 
 TimeColumn time_column(const FoundTable& found, const std::string& name, bool positive) {

@@ -573,6 +573,24 @@ class Shapes(Input):
         told = self.check(bar, "--pattern", r"([0-9.]+)s/it", name="t.log", learners=1)
         self.assertIn("--pattern matches 40 lines of 40", told)
 
+    def test_times_of_several_steps_or_that_come_twice_are_doubted(self):
+        times = gamma_times(40)
+        for name, steps in (("time_per_10_steps", 10), ("ms/100 iterations", 100)):
+            self.trace(lines(name, [(x,) for x in times]))
+            self.assertIn(f'"{name}" says that each time is that of {steps} steps together', str(self.fit("trace.csv", "--column", name)[1]["warnings"]))
+        table = [(i, l, times[2 * i + l]) for i in range(20) for l in range(2)]
+        for rows in (table + table, [row for row in table for _ in range(2)]):
+            self.trace(lines("number,rank,time", rows))
+            self.assertIn("every time comes twice, in the same order", self.fit("trace.csv")[1]["warnings"][0])
+        self.trace(lines("number,rank,time_of_step_2", table + [(i, l, x + 1e-9) for i, l, x in table]))
+        self.assertEqual(self.fit("trace.csv")[1]["warnings"], [])
+
+    def test_a_log_with_commas_and_a_column_of_begins_get_the_option_that_reads_them(self):
+        self.trace("".join(f"2026-01-01 10:00:{i},123 INFO rank {i % 2} step_time={x:.4f}\n" for i, x in enumerate(gamma_times(40))))
+        self.assertIn("or, of a log, --pattern REGEX with a group of parentheses around the time", self.refused("trace.csv"))
+        self.trace(lines("rank,start", [(0, x) for x in itertools.accumulate(gamma_times(40))]))
+        self.assertIn("from row to row, --column 'start' --differences", self.refused("trace.csv"))
+
     def test_what_no_table_is_says_why(self):
         def told(text, *words):
             (self.folder / "trace.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
