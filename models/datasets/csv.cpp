@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "models/datasets/shelf.h"
 #include "models/datasets/text_line.h"
 #include "sim/message_text.h"
+#include "sim/reading/edit_distance.h"
 
 namespace gradrace {
 namespace {
@@ -87,11 +89,14 @@ std::size_t find_label(const TextLine& line, const std::vector<std::string>& nam
                        const std::string& label, bool named) {
   const auto count = std::count(names.begin(), names.end(), label);
   if (count != 1) {
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    const std::string nearest(nearest_name(label, known));
     line.defect(
         (count == 0 ? "no column \"" : "more than one column \"") + label +
         "\" (the columns: " + joined(names) +
         (names.size() == 1 ? "; cells end at commas, semicolons, tabs, | or blanks)" : ")") +
         (count > 1 ? "; the others are to be named otherwise" : "") +
+        (nearest.empty() || count > 0 ? "" : "; did you mean \"" + nearest + "\"?") +
         (named ? "" : "; a first line that is no row is to be left out of the file"));
   }
   if (names.size() == 1) line.defect("there is no column beside \"" + label + "\"");
@@ -133,19 +138,27 @@ std::string read_cell(TextLine& line, const Columns& columns, std::size_t column
   return line.cell(columns.separator);
 }
 
+/// What makes a number of a cell that is none, or what is to become of it.
+std::string cure_of(const Columns& columns, std::size_t column, const std::string& cell) {
+  const std::size_t comma = cell.find(',');
+  if (comma != cell.npos && cell.find('.', comma) != cell.npos)
+    return "; commas between thousands are to be left out";
+  if (comma != cell.npos && columns.separator != ',') return "; decimal commas are to be points";
+  if (cell.empty() && columns.names[column].empty())
+    return "; a separator at the end of each line is to be left out";
+  if (cell.find_first_of("%$") != cell.npos) return "; signs such as % and $ are to be left out";
+  const bool has_digit = cell.find_first_of("0123456789") != cell.npos;
+  if (has_digit && cell.find_first_not_of("0123456789-/:.TZ ") == cell.npos)
+    return "; a column of dates or times is no feature, and is to be left out of the file";
+  return has_digit ? "" : "; rows that lack a number are to be left out of the file, or filled in";
+}
+
 [[noreturn]] void refuse_number(const TextLine& line, const Columns& columns, std::size_t column,
                                 const std::string& cell) {
-  const std::size_t comma = cell.find(',');
-  const bool thousands = comma != cell.npos && cell.find('.', comma) != cell.npos;
-  const bool decimal = comma != cell.npos && !thousands && columns.separator != ',';
-  const bool ended = cell.empty() && columns.names[column].empty();
   defect(line, columns.names[column],
          "expected a finite number, found " +
              (cell.empty() ? "an empty cell" : "\"" + cell.substr(0, 40) + "\"") +
-             (thousands ? "; commas between thousands are to be left out"
-              : decimal ? "; decimal commas are to be points"
-              : ended   ? "; a separator at the end of each line is to be left out"
-                        : ""));
+             cure_of(columns, column, cell));
 }
 
 double number_in(const TextLine& line, const Columns& columns, std::size_t column,

@@ -122,14 +122,20 @@ std::string listed(const std::vector<Label>& classes) {
          (classes.size() > most ? " ..." : "");
 }
 
-bool is_known_without_dot(double /*label*/, const std::vector<double>& /*classes*/) {
-  return false;
+/// What makes a class of a label that is none.
+std::string hint_of(double label, const std::vector<double>& classes) {
+  const auto is_fraction = [](double x) { return std::abs(x - std::floor(x)) > 0; };
+  return is_fraction(label) && std::ranges::any_of(classes, is_fraction)
+             ? "; numbers with fractions are targets: \"regression\": true, and the model "
+               "least-squares"
+             : "";
 }
 
-/// As of adult.test.
-bool is_known_without_dot(const std::string& label, const std::vector<std::string>& classes) {
-  return label.ends_with('.') &&
-         std::ranges::binary_search(classes, label.substr(0, label.size() - 1));
+/// Labels of adult.test end with a dot.
+std::string hint_of(const std::string& label, const std::vector<std::string>& classes) {
+  const bool is_known = label.ends_with('.') &&
+                        std::ranges::binary_search(classes, label.substr(0, label.size() - 1));
+  return is_known ? "; a dot at the end is to be left out" : "";
 }
 
 /// The numbers of the rows' classes.
@@ -140,11 +146,9 @@ std::vector<std::uint8_t> class_numbers(const LabelledRows& rows, const std::vec
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const auto found = std::lower_bound(classes.begin(), classes.end(), labels[i]);
     if (found == classes.end() || *found != labels[i])
-      defect(place_of(rows, i),
-             "label " + shown_label(rows, i) + " is none of the training rows, which have " +
-                 listed(classes) +
-                 (is_known_without_dot(labels[i], classes) ? "; a dot at the end is to be left out"
-                                                           : ""));
+      defect(place_of(rows, i), "label " + shown_label(rows, i) +
+                                    " is none of the training rows, which have " + listed(classes) +
+                                    hint_of(labels[i], classes));
     numbers.push_back(static_cast<std::uint8_t>(found - classes.begin()));
   }
   return numbers;

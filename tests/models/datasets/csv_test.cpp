@@ -68,6 +68,7 @@ TEST_CASE("csv: points are before decimals where some column's numbers cannot be
 }
 
 TEST_CASE("csv: every defect is said with file and line") {
+  const std::string lack = "; rows that lack a number are to be left out of the file, or filled in";
   const std::pair<std::string, std::string> cases[] = {
       {"", ": has no rows"},
       {"x,y\n", ": has no rows"},
@@ -82,8 +83,14 @@ TEST_CASE("csv: every defect is said with file and line") {
       {"x,y\n1,2\n1;2\n", R"(:3: column "x": expected a finite number, found "1;2")"},
       {"x,y\n1\n", R"(:2: column "y": has no cell here: the line ends after 1 of 2)"},
       {"x,y\n1,\n", R"(:2: column "y": expected a label, found an empty cell)"},
-      {"x,y\n1,1\n,2\n", R"(:3: column "x": expected a finite number, found an empty cell)"},
-      {"x,y\n1,1\nblue,1\n", R"(:3: column "x": expected a finite number, found "blue")"},
+      {"x,y\n1,1\n,2\n", R"(:3: column "x": expected a finite number, found an empty cell)" + lack},
+      {"x,y\n1,1\nblue,1\n", R"(:3: column "x": expected a finite number, found "blue")" + lack},
+      {"x,y\n2026-01-31,1\n",
+       R"(:2: column "x": expected a finite number, found "2026-01-31"; a column of dates or )"
+       "times is no feature, and is to be left out of the file"},
+      {"x,y\n12%,1\n",
+       R"(:2: column "x": expected a finite number, found "12%"; signs such as % and $ are to be )"
+       "left out"},
       {"x,y\nblue,1\n1,1\n",
        R"(:3: column "x": expected a word, as in the rows before, found "1"; a row of units below )"
        "the names is to be left out"},
@@ -102,7 +109,9 @@ TEST_CASE("csv: every defect is said with file and line") {
       {"5.1,y\n3,4\n", row_of_data},
       {"x,Private,17,y\n3,4,1,2\n", row_of_data},
       {"x,y\n1,2\n1,y\n", of_names},
-      {"x,y\ninf,1\n", R"(:2: column "x": expected a finite number, found "inf")"},
+      {"x,y\ninf,1\n", R"(:2: column "x": expected a finite number, found "inf")" + lack},
+      {"x,kinds\n1,2\n", R"(:1: no column "y" (the columns: x, kinds))"},
+      {"x,Y\n1,2\n", R"(:1: no column "y" (the columns: x, Y); did you mean "Y"?)"},
       {"x,y\n\"1\"2,1\n", R"(:2: expected a comma, found "2,1")"},
       {"x,y\n1,\"2\n", ":2: a quote is not closed on this line"},
       {"x y\n1 2 3\n", R"(:2: expected the end of the line after 2 cells, found " 3")"},
@@ -159,11 +168,13 @@ TEST_CASE("csv: a target is a number, and what is not is said with its column") 
   const TemporaryFolder folder;
   folder.write("a.csv", "x,y\n1,2\n1,blue\n");
   folder.write("b.csv", "x,y\n1,2\n");
-  CHECK_THROWS_WITH_AS(load(folder, R"("test_path": "b.csv", "label": "y", "regression": true)"),
-                       ((folder.path() / "a.csv").string() +
-                        R"(:3: column "y": expected a finite number, found "blue")")
-                           .c_str(),
-                       std::runtime_error);
+  CHECK_THROWS_WITH_AS(
+      load(folder, R"("test_path": "b.csv", "label": "y", "regression": true)"),
+      ((folder.path() / "a.csv").string() +
+       R"(:3: column "y": expected a finite number, found "blue"; rows that lack a )"
+       "number are to be left out of the file, or filled in")
+          .c_str(),
+      std::runtime_error);
 }
 
 TEST_CASE("csv: test rows of other columns are refused") {

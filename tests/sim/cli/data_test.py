@@ -58,6 +58,11 @@ class Data(ProgramTest):
         told = self.refused({"kind": "csv", "path": "table.csv", "label": "label", "test_rows": 1})
         self.assertRegex(told, r"table.csv: is in UTF-16; allowed: a file in UTF-8, as of iconv -f UTF-16 -t UTF-8 .*table.csv")
 
+    def test_labels_with_fractions_are_told_from_classes(self):
+        (self.folder / "table.csv").write_text("a,label\n" + "".join(f"{row},{row / 7:.3f}\n" for row in range(60)))
+        told = self.refused({"kind": "csv", "path": "table.csv", "label": "label", "test_rows": 9})
+        self.assertIn('; numbers with fractions are targets: "regression": true, and the model least-squares', told)
+
     def test_an_index_without_a_name_is_no_feature(self):
         self.table(200)
         plain, told = self.learnt({"kind": "csv", "path": "table.csv", "label": "label", "test_rows": 40})
