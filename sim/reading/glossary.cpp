@@ -35,6 +35,7 @@ constexpr Synonym terms[] = {
     {"seeds, repetition, repeat", "replicas",
      "runs of a point with other random numbers; their mean has an interval"},
     {"Gaussian", "normal", "a distribution"},
+    {"exp, expon", "exponential", "a distribution"},
     {"Erlang", "gamma", "a distribution"},
     {"constant", "deterministic", "a distribution"},
     {"Bernoulli", "two-point", "a distribution"},

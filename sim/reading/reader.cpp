@@ -43,6 +43,14 @@ std::string shown(const ordered_json& value) {
   return text;
 }
 
+/// The kind that a number alone may stand for; empty where there is none.
+std::string of_number(std::string_view catalog, const std::string& number) {
+  if (catalog == "distributions")
+    return R"({"distribution": "deterministic", "value": )" + number + "}";
+  if (catalog == "learning-rates") return R"({"kind": "constant", "eta": )" + number + "}";
+  return {};
+}
+
 std::string got(const ordered_json& value) { return ", got " + shown(value); }
 
 std::string or_that(std::string_view instead) {
@@ -229,6 +237,7 @@ struct Reader::State {
         const std::string kind(name.empty() ? "..." : name);
         allowed = "{\"" + discriminator + "\": \"" + kind + "\"}";
       }
+      if (value->is_number()) allowed = of_number(kinds.catalog, value->dump());
       note(pointer, "expected an object" + got(*value), allowed);
       return {};
     }

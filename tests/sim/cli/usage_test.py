@@ -279,6 +279,16 @@ class Usage(ProgramTest):
         for value, told in (("2.5", "must be a whole number, got 2.5"), ("1e9", "must be <= 16777216, got 1e9"), ("two", 'takes a number, got "two"')):
             self.assertIn(f"run: --jobs {told}\n", self.call("run", "quickstart", "--jobs", value, status=2)[1])
 
+    def test_a_number_in_place_of_a_law_or_a_rate_gets_the_object_that_is_meant(self):
+        law = changed(TIMING, cluster={"learners": 4, "runtime": 2})
+        rate = changed(SMALL, sweep=None, protocol={"kind": "sync"}, learning_rate=0.1)
+        for scenario, meant in ((law, '{"distribution": "deterministic", "value": 2}'), (rate, '{"kind": "constant", "eta": 0.1}')):
+            self.assertIn(f"\n    allowed: {meant}\n", self.call("validate", self.write(scenario), status=2)[1])
+        self.assertIn(
+            'did you mean "exponential"?',
+            self.call("validate", self.write(changed(law, cluster={"learners": 4, "runtime": {"distribution": "exp", "mean": 1}})), status=2)[1],
+        )
+
     def test_what_is_elsewhere_is_said_with_how_to_come_by_it(self):
         address = "is an address, and only files of this machine are read and written; "
         home = "~ is the home folder to a shell alone, where no quotes and no = stand before it; write "
