@@ -5,6 +5,7 @@
 #include <functional>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "distributions/fit/outlying.h"
 #include "distributions/fit/percent.h"
@@ -181,6 +182,23 @@ bool come_twice(const Trace& trace) {
              [](const auto& x, std::size_t, std::size_t i) { return x[2 * i] == x[2 * i + 1]; });
 }
 
+/// Whether the greatest time comes again, and far above the others: a mark in place of a time.  0:
+/// it does not.
+double mark_among(const Trace& trace) {
+  constexpr std::size_t fewest = 3;
+  constexpr double above = 10;  // times the greatest of the others
+  double greatest = 0, next = 0;
+  std::size_t count = 0;
+  for (const auto& times : trace.series) {
+    for (const double x : times) {
+      if (x > greatest) next = std::exchange(greatest, x), count = 0;
+      count += x == greatest;
+      if (x < greatest) next = std::max(next, x);
+    }
+  }
+  return count >= fewest && next > 0 && greatest >= above * next ? greatest : 0;
+}
+
 constexpr const char* slowest_option =
     "if each is that of a job that waits for its slowest of P workers, say --slowest-of P: "
     "else the law is fitted to the maximum of P minibatches";
@@ -282,6 +300,12 @@ std::vector<std::string> doubts_about(const Trace& trace, const TraceSource& sou
                      std::to_string(steps) +
                      " steps together: sums vary less, over their mean, than minibatches do, and "
                      "no option parts them; log each minibatch");
+  }
+  if (const double mark = mark_among(trace); mark > 0) {
+    doubts.push_back("the greatest time, " + short_number(mark) +
+                     ", comes again and again, ten times as long as any other: perhaps a mark of a "
+                     "minibatch that was lost; leave it out by --where '" +
+                     source.times + "!=TEXT', as it is written there");
   }
   if (come_twice(trace)) {
     doubts.push_back(

@@ -1,6 +1,7 @@
 #include "distributions/fit/trace_fit.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -138,8 +139,30 @@ void separate_outliers(TraceFit& fit) {
 
 }  // namespace
 
+/// Whether all are seconds since 1970, or thousandths, millionths and so on of them, of the years
+/// 2015 to 2034, and lie within days.
+static bool are_unix_times(const Trace& trace) {
+  double least = longest, most = 0;
+  for (const auto& times : trace.series) {
+    for (const double x : times) least = std::min(least, x), most = std::max(most, x);
+  }
+  constexpr double first = 1.42e9, last = 2.05e9, alike = 2e-4;
+  if (most - least > alike * least) return false;
+  return std::ranges::any_of(std::array{1.0, 1e3, 1e6, 1e9}, [&](double unit) {
+    return least >= first * unit && most <= last * unit;
+  });
+}
+
 void refuse_totals(const Trace& trace, const TraceSource& source) {
   if (source.durations) return;
+  if (are_unix_times(trace) && !only_rises(trace)) {
+    throw TraceError("column",
+                     trace.file.string() + ": \"" + source.times +
+                         "\" has times since 1970, whose rows are not in their order; a law is "
+                         "fitted to how long minibatches take",
+                     "--differences, of a file whose rows are sorted by the column; or --durations "
+                     "where they are durations all the same");
+  }
   if (only_falls(trace)) {
     throw TraceError(
         "column",

@@ -337,6 +337,17 @@ class Maker {
     found_.notes.push_back(
         std::string("times are the differences of successive values of each learner") +
         (found.restarts > 0 ? "; a value far below the one before began again at 0" : ""));
+    std::size_t differences = 0;
+    for (const auto& times : found.times) differences += times.size();
+    if (const std::size_t most = 20; found.left_out > most && 4 * found.left_out > differences) {
+      throw TraceError("differences",
+                       table_.file.string() + ": " + count_text(found.left_out, "difference") +
+                           " of " + std::to_string(differences + found.left_out) +
+                           " fall, and not to 0: the rows of a learner are not in the order of "
+                           "their times",
+                       "a file whose rows are sorted by the column, or --learner COLUMN where the "
+                       "rows are of several learners");
+    }
     if (found.midnights > 0)
       found_.notes.push_back("the clock goes over midnight " + count_text(found.midnights, "time") +
                              ": 24 h are added");

@@ -8,6 +8,7 @@ import json
 import lzma
 import math
 import random
+import shutil
 import unittest
 import zipfile
 
@@ -584,6 +585,27 @@ class Shapes(Input):
             self.assertIn("every time comes twice, in the same order", self.fit("trace.csv")[1]["warnings"][0])
         self.trace(lines("number,rank,time_of_step_2", table + [(i, l, x + 1e-9) for i, l, x in table]))
         self.assertEqual(self.fit("trace.csv")[1]["warnings"], [])
+
+    def test_stamps_out_of_order_are_no_times(self):
+        numbers = random.Random(5)
+        for unit in (1, 1000):
+            shutil.rmtree(self.folder / "out", ignore_errors=True)
+            stamps = [(l, round(unit * (1.7e9 + x), 3)) for l in range(3) for x in itertools.accumulate(gamma_times(40, seed=l))]
+            numbers.shuffle(stamps)
+            self.trace(lines("rank,time", stamps))
+            self.assertIn('"time" has times since 1970, whose rows are not in their order', self.refused("trace.csv"))
+            self.assertRegex(
+                self.refused("trace.csv", "--differences"), r"\d+ differences of \d+ fall, and not to 0: the rows of a learner are not in the order"
+            )
+            self.trace(lines("rank,time", sorted(stamps, key=lambda row: row[1])))
+            self.assertAlmostEqual(self.fit("trace.csv", "--differences")[1]["mean"], 2 * unit, delta=0.5 * unit)
+
+    def test_a_greatest_time_that_comes_again_is_doubted(self):
+        times = gamma_times(40)
+        self.trace(lines("rank,time", [(i % 2, "999.0" if i in (7, 20, 31) else x) for i, x in enumerate(times)]))
+        _, facts = self.fit("trace.csv")
+        self.assertIn("the greatest time, 999, comes again and again, ten times as long as any other", facts["warnings"][0])
+        self.assertEqual(self.fit("trace.csv", "--where", "time!=999.0")[1]["warnings"], [])
 
     def test_a_log_with_commas_and_a_column_of_begins_get_the_option_that_reads_them(self):
         self.trace("".join(f"2026-01-01 10:00:{i},123 INFO rank {i % 2} step_time={x:.4f}\n" for i, x in enumerate(gamma_times(40))))
