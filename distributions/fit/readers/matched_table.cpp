@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 #include <regex>
+#include <set>
 
 #include "distributions/fit/readers/cell_time.h"
 #include "distributions/fit/readers/found_table.h"
@@ -105,6 +106,15 @@ class TimeCheck {
 
 }  // namespace
 
+/// Which of several learners a line names, as "rank 3" or "[gpu:0]" do; empty where it names none.
+static std::string learner_named(std::string_view line) {
+  static const std::regex names("(?:rank|worker|gpu|device|node|host)[^0-9A-Za-z]{0,2}([0-9]+)",
+                                std::regex::icase | std::regex::optimize);
+  std::cmatch match;
+  return std::regex_search(line.data(), line.data() + line.size(), match, names) ? match[0].str()
+                                                                                 : "";
+}
+
 FoundTable matched_table(const fs::path& file, std::string_view text, const std::string& words) {
   FoundTable found;
   found.plain = false;
@@ -130,6 +140,7 @@ FoundTable matched_table(const fs::path& file, std::string_view text, const std:
     const std::regex regex(pattern);
     std::size_t number = 0;
     TimeCheck times;
+    std::set<std::string> learners;
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
       const std::size_t cut = std::min(end, at + longest);
@@ -146,7 +157,15 @@ FoundTable matched_table(const fs::path& file, std::string_view text, const std:
         if (!groups[i].empty()) row.push_back(match[i + 1].str());
       }
       found.table.lines.push_back(number);
+      if (found.table.names.size() == 1 && learners.size() < 2)
+        learners.insert(learner_named({begin, text.data() + cut}));
+      learners.erase("");
     }
+    if (learners.size() > 1)
+      found.notes.push_back("lines that match name several learners, such as \"" +
+                            *learners.rbegin() +
+                            "\", and the pattern does not ask whose a time is: a group "
+                            "(?<rank>[0-9]+) does");
     if (found.table.rows.empty()) {
       throw TraceError("pattern", file.string() + ": no line matches --pattern " + shown(words),
                        allowed);

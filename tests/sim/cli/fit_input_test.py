@@ -607,6 +607,13 @@ class Shapes(Input):
         self.assertIn("the greatest time, 999, comes again and again, ten times as long as any other", facts["warnings"][0])
         self.assertEqual(self.fit("trace.csv", "--where", "time!=999.0")[1]["warnings"], [])
 
+    def test_a_log_of_several_learners_asks_for_a_group_of_theirs(self):
+        self.trace("".join(f"[rank{i % 3}] iteration {i // 3} took {1000 * x:.2f} ms\n" for i, x in enumerate(gamma_times(60))), "t.log")
+        _, facts = self.fit("t.log", "--pattern", "took ([0-9.]+) ms")
+        self.assertIn("several learners", str(facts["notes"]))
+        _, facts = self.fit("t.log", "--pattern", "rank(?<rank>[0-9]).* took ([0-9.]+) ms")
+        self.assertEqual((len(facts["learners"]), "several learners" in str(facts["notes"])), (3, False))
+
     def test_a_log_with_commas_and_a_column_of_begins_get_the_option_that_reads_them(self):
         self.trace("".join(f"2026-01-01 10:00:{i},123 INFO rank {i % 2} step_time={x:.4f}\n" for i, x in enumerate(gamma_times(40))))
         self.assertIn("or, of a log, --pattern REGEX with a group of parentheses around the time", self.refused("trace.csv"))
