@@ -41,22 +41,23 @@ def later(late, early):
 def mnist(outputs):
     losses = outputs.samples(MNIST, name_of, "final_loss")
     errors = outputs.samples(MNIST, name_of, "final_test_error")
-    axes = ("update", "bytes", "time")
-    curves = {axis: outputs.curves(MNIST, name_of, axis, "test_error") for axis in axes}
+    figures = {
+        "update": figure_of("mnist-update"),
+        "bytes": figure_of("mnist-bytes"),
+        "time": figure_of("mnist-time"),
+    }
+    curves = {axis: outputs.curves(MNIST, name_of, axis, "test_error") for axis in figures}
     shown = (WHOLE, *map(factors, RANKS), TOP_K, RANDOM_K, SIGN)
-    figures = []
-    for axis in axes:
-        figure = figure_of(f"mnist-{axis}")
+    for axis, figure in figures.items():
         figure.series = [
             curve_series(name, [(x[1:], y[1:]) for x, y in curves[axis][name]]) for name in shown
         ]
         ends = [pick(one.x[at] for one in figure.series) for pick, at in ((min, 0), (max, -1))]
         figure.series.append(Series(f"{TARGET:g}", LEVEL, ends, [TARGET] * 2))
-        figures.append(figure)
     more = lambda worse, better: paired_difference(losses[worse], losses[better])
     sooner = lambda late, early: later(curves["time"][late], curves["time"][early])
     told = "; ".join(f"{name}: {reached(curves['time'][name]):.4g}" for name in shown)
-    return figures, [
+    return list(figures.values()), [
         claim("5.top-k").ordered([("the end", losses[FEW], losses[TOP_K])]),
         claim("5.random-k").above(more(RANDOM_K, TOP_K)),
         claim("5.sign").above(more(SIGN, FEW)),
