@@ -51,7 +51,7 @@ struct Power {
   bool warm_start = true;
   Parts parts = {};
 
-  std::uint32_t rounds() const { return 2; }
+  std::uint32_t rounds() const { return carried() > 0 ? 2 : 1; }
   bool adds() const { return true; }
   double most_error(double) const { return 1; }
 

@@ -22,7 +22,7 @@ struct Measured {
 };
 constexpr Measured softmax{264, 23.3e6, 226e3, 1.00e6};      // 784-10
 constexpr Measured perceptron{264, 3.23e6, 24.8e3, 13.1e6};  // 784-128-10
-constexpr Measured lenet{128, 0.349e6, 3.03e3, 48.5e6};
+constexpr Measured lenet{128, 0.273e6, 3.03e3, 48.5e6};
 
 constexpr double cores = 16;        // that the CPU is taken to have: those beside the H200
 constexpr double times_fast = 2;    // as they that the GPU has to be, as not all was measured

@@ -301,19 +301,20 @@ std::vector<std::string> doubts_about(const Trace& trace, const TraceSource& sou
                      " steps together: sums vary less, over their mean, than minibatches do, and "
                      "no option parts them; log each minibatch");
   }
-  if (const double mark = mark_among(trace); mark > 0) {
-    doubts.push_back("the greatest time, " + short_number(mark) +
-                     ", comes again and again, ten times as long as any other: perhaps a mark of a "
-                     "minibatch that was lost; leave it out by --where '" +
-                     source.times + "!=TEXT', as it is written there");
+  const std::string few = few_times_text(trace, source.learner);
+  if (const double mark = few.empty() ? mark_among(trace) : 0; mark > 0) {
+    doubts.push_back(
+        "the greatest time, " + short_number(mark) +
+        ", comes again and again, ten times as long as any other: a straggler, or a mark "
+        "of a minibatch that was lost, which --where '" +
+        source.times + "!=" + short_number(mark) + "', the number as the file has it, leaves out");
   }
   if (come_twice(trace)) {
     doubts.push_back(
         "every time comes twice, in the same order, as where a log was written or joined twice: "
         "intervals take them for twice as many; leave half of the rows out");
   }
-  if (const std::string few = few_times_text(trace, source.learner); !few.empty())
-    doubts.push_back(few);
+  if (!few.empty()) doubts.push_back(few);
   if (const std::string unlike = unlike_cancelled(trace); !unlike.empty()) doubts.push_back(unlike);
   if (!trace.cancelled.empty() || same) return doubts;
   if (source.learners_a_step > 0) {

@@ -155,7 +155,7 @@ static bool are_unix_times(const Trace& trace) {
 
 void refuse_totals(const Trace& trace, const TraceSource& source) {
   if (source.durations) return;
-  if (are_unix_times(trace) && !only_rises(trace)) {
+  if (!says_duration(source.times) && are_unix_times(trace) && !only_rises(trace)) {
     throw TraceError("column",
                      trace.file.string() + ": \"" + source.times +
                          "\" has times since 1970, whose rows are not in their order; a law is "

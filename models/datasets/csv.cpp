@@ -148,7 +148,9 @@ std::string cure_of(const Columns& columns, std::size_t column, const std::strin
     return "; a separator at the end of each line is to be left out";
   if (cell.find_first_of("%$") != cell.npos) return "; signs such as % and $ are to be left out";
   const bool has_digit = cell.find_first_of("0123456789") != cell.npos;
-  if (has_digit && cell.find_first_not_of("0123456789-/:.TZ ") == cell.npos)
+  const auto parts =
+      std::ranges::count_if(cell, [](char c) { return c == '-' || c == '/' || c == ':'; });
+  if (has_digit && parts >= 2 && cell.find_first_not_of("0123456789-/:.TZ ") == cell.npos)
     return "; a column of dates or times is no feature, and is to be left out of the file";
   return has_digit ? "" : "; rows that lack a number are to be left out of the file, or filled in";
 }

@@ -62,7 +62,8 @@ struct Sgd {
       RmsProp& rule = rmsprop.emplace();
       fields.real("decay", rule.decay, Need::defaulted, from_below(0, 1),
                   "s' = decay s + (1 - decay) g^2 from s = 1, g the mean by learning rates");
-      fields.real("epsilon", rule.epsilon, Need::defaulted, positive(), "added to s'");
+      fields.real("epsilon", rule.epsilon, Need::defaulted, at_least(1e-37),
+                  "added to s'; a float32 less than that is 0");
       fields.close();
     }
     if (nesterov && momentum == 0) {

@@ -52,7 +52,7 @@ Words Arguments::words(const std::string& name) const {
 
 double Arguments::number(const std::string& name) const {
   double number = 0;
-  if (parse_number(text(name), number)) return number;
+  if (parse_number(text(name).substr(text(name).starts_with('+') ? 1 : 0), number)) return number;
   refuse("--" + name + " takes a number, got \"" + text(name) + "\"");
 }
 

@@ -1,5 +1,6 @@
 #include "sim/reading/elsewhere.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -16,7 +17,9 @@ std::string why_elsewhere(const std::string& name) {
         {"hdfs://", "hdfs dfs -copyToLocal"},
         {"file://", ""}}) {
     if (!name.starts_with(scheme)) continue;
-    if (*tool == '\0') return "as a path that is " + name.substr(scheme.size());
+    if (*tool == '\0')
+      return name + " is an address; write the path, " +
+             name.substr(std::min(name.find('/', scheme.size()), name.size()));
     return name + " is an address, and only files of this machine are read and written; " + tool +
            " copies";
   }

@@ -37,7 +37,7 @@ std::optional<NoText> no_text(std::string_view content, const std::string& file)
     if (content.starts_with(magic))
       return NoText{std::string("is packed by ") + by,
                     std::string("what ") + tool + " -k " + file + " makes of it"};
-  if (content.starts_with("PAR1"))
+  if (content.starts_with("PAR1") && content.find('\0') != content.npos)
     return NoText{"is a table in Parquet",
                   "a table in CSV, as of pandas.read_parquet(...).to_csv(...)"};
   if (content.starts_with("SQLite format 3"))

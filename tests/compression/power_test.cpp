@@ -329,6 +329,13 @@ TEST_CASE("power: two collectives of a message have their latencies each") {
   check("halving-doubling", 4, 1.5, 4);
 }
 
+TEST_CASE("power: where no matrix is worth factors, all are one collective") {
+  for (const auto& [rank, rounds] : {std::pair{2, 2u}, {13, 1u}}) {
+    const Point point = point_of(R"({"kind": "power", "rank": )" + std::to_string(rank) + "}");
+    CHECK(point.first_plan.message.compressor->rounds() == rounds);
+  }
+}
+
 TEST_CASE("power: what is not one message of all is refused with the cure") {
   const auto refusal = [](const std::string& kind, const std::string& protocol = all_reduce) {
     return refusal_of([&] { point_of(kind, protocol); });

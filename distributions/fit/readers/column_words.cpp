@@ -68,14 +68,20 @@ bool says_time(const std::string& name) {
 }
 
 std::size_t steps_together(const std::string& name) {
-  constexpr std::string_view steps[] = {"steps", "step",    "iterations", "iteration",
-                                        "iters", "iter",    "batches",    "batch",
-                                        "its",   "updates", "minibatches"};
+  constexpr std::string_view several[] = {"steps", "iterations", "iters",      "batches",
+                                          "its",   "updates",    "minibatches"};
+  constexpr std::string_view one[] = {"step", "iteration", "iter", "batch"};
+  constexpr std::string_view of_each[] = {"per", "every", "for"};
   constexpr auto digits = "0123456789";
   for (auto at = name.find_first_of(digits); at != name.npos; at = name.find_first_of(digits, at)) {
     const auto end = std::min(name.find_first_not_of(digits, at), name.size());
     const auto after = words_of(name.substr(end));
-    if (end - at <= 9 && !after.empty() && has_word({after.front()}, steps))
+    const auto before = words_of(name.substr(0, at));
+    const bool is_name = at > 0 && std::isalpha(static_cast<unsigned char>(name[at - 1])) != 0;
+    const bool counts =
+        at == 0 || (!before.empty() && has_word({before.back()}, of_each)) || name[at - 1] == '/';
+    if (end - at <= 9 && !is_name && !after.empty() &&
+        (has_word({after.front()}, several) || (counts && has_word({after.front()}, one))))
       if (const std::size_t count = std::stoul(name.substr(at, end - at)); count > 1) return count;
     at = end;
   }
@@ -85,6 +91,12 @@ std::size_t steps_together(const std::string& name) {
 bool says_begin(const std::string& name) { return has_word(words_of(name), begin_words); }
 
 bool says_end(const std::string& name) { return has_word(words_of(name), end_words); }
+
+bool says_duration(const std::string& name) {
+  constexpr std::string_view words[] = {"duration", "durations", "elapsed",
+                                        "latency",  "ns",        "nsec"};
+  return has_word(words_of(name), words);
+}
 
 bool says_stamp(const std::string& name) { return has_word(words_of(name), stamp_words); }
 

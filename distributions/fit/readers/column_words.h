@@ -28,6 +28,9 @@ bool says_end(const std::string& name);
 /// Of "timestamp", "date".
 bool says_stamp(const std::string& name);
 
+/// "duration", "elapsed", "step_ns": no time of day.
+bool says_duration(const std::string& name);
+
 /// Of "samples/sec", "tokens_per_s", "images_sec", "throughput"; not of "sec/step".
 bool is_rate(const std::string& name);
 

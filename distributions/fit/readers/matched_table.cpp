@@ -108,10 +108,11 @@ class TimeCheck {
 
 /// Which of several learners a line names, as "rank 3" or "[gpu:0]" do; empty where it names none.
 static std::string learner_named(std::string_view line) {
-  static const std::regex names("(?:rank|worker|gpu|device|node|host)[^0-9A-Za-z]{0,2}([0-9]+)",
-                                std::regex::icase | std::regex::optimize);
+  static const std::regex names(
+      "(?:^|[^A-Za-z])((?:rank|worker|gpu|device|node)[^0-9A-Za-z]{0,2}[0-9]+)(?![0-9.%])",
+      std::regex::icase | std::regex::optimize);
   std::cmatch match;
-  return std::regex_search(line.data(), line.data() + line.size(), match, names) ? match[0].str()
+  return std::regex_search(line.data(), line.data() + line.size(), match, names) ? match[1].str()
                                                                                  : "";
 }
 

@@ -79,7 +79,7 @@ static void check_joint(Fields& fields, const Point& point) {
   if (!together(point.make_protocol()))
     fields.complain("compression", "is made by all learners together, without a server",
                     "another kind; or " + protocols_with(together));
-  if (!point.model || point.model->quadratic())
+  if (point.model ? point.model->quadratic() != nullptr : !fields.has("model"))
     fields.complain("compression", "is of factors of matrices, and there are none",
                     "another kind; or a model with weights, as softmax");
 }

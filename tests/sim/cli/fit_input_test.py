@@ -583,6 +583,9 @@ class Shapes(Input):
         for rows in (table + table, [row for row in table for _ in range(2)]):
             self.trace(lines("number,rank,time", rows))
             self.assertIn("every time comes twice, in the same order", self.fit("trace.csv")[1]["warnings"][0])
+        for name in ("v100_step_time", "bs32_step_time", "gpu_2_batch_time"):
+            self.trace(lines(name, [(x,) for x in times]))
+            self.assertEqual(self.fit("trace.csv", "--column", name)[1]["warnings"], [])
         self.trace(lines("number,rank,time_of_step_2", table + [(i, l, x + 1e-9) for i, l, x in table]))
         self.assertEqual(self.fit("trace.csv")[1]["warnings"], [])
 
@@ -600,6 +603,12 @@ class Shapes(Input):
             self.trace(lines("rank,time", sorted(stamps, key=lambda row: row[1])))
             self.assertAlmostEqual(self.fit("trace.csv", "--differences")[1]["mean"], 2 * unit, delta=0.5 * unit)
 
+    def test_durations_of_nanoseconds_are_no_stamps_and_a_name_no_table_in_parquet(self):
+        self.trace(lines("rank,duration", [(i % 2, round(1.5e9 + 1e5 * x)) for i, x in enumerate(gamma_times(40))]))
+        self.assertEqual(self.fit("trace.csv")[1]["times"], 40)
+        self.trace(lines("PAR1 time", [(x,) for x in gamma_times(40)]))
+        self.assertEqual(self.fit("trace.csv")[1]["times"], 40)
+
     def test_a_greatest_time_that_comes_again_is_doubted(self):
         times = gamma_times(40)
         self.trace(lines("rank,time", [(i % 2, "999.0" if i in (7, 20, 31) else x) for i, x in enumerate(times)]))
@@ -608,6 +617,8 @@ class Shapes(Input):
         self.assertEqual(self.fit("trace.csv", "--where", "time!=999.0")[1]["warnings"], [])
 
     def test_a_log_of_several_learners_asks_for_a_group_of_theirs(self):
+        self.trace("".join(f"localhost: {i} GPU {70 + i}% busy, took {1000 * x:.2f} ms\n" for i, x in enumerate(gamma_times(20))), "one.log")
+        self.assertNotIn("name several learners", self.fit("one.log", "--pattern", "took ([0-9.]+) ms")[0])
         self.trace("".join(f"[rank{i % 3}] iteration {i // 3} took {1000 * x:.2f} ms\n" for i, x in enumerate(gamma_times(60))), "t.log")
         _, facts = self.fit("t.log", "--pattern", "took ([0-9.]+) ms")
         self.assertIn("several learners", str(facts["notes"]))
