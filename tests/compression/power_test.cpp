@@ -332,7 +332,7 @@ TEST_CASE("power: two collectives of a message have their latencies each") {
 TEST_CASE("power: where no matrix is worth factors, all are one collective") {
   for (const auto& [rank, rounds] : {std::pair{2, 2u}, {13, 1u}}) {
     const Point point = point_of(R"({"kind": "power", "rank": )" + std::to_string(rank) + "}");
-    CHECK(point.first_plan.message.compressor->rounds() == rounds);
+    CHECK(point.compressor()->rounds() == rounds);
   }
 }
 

@@ -585,7 +585,7 @@ class Shapes(Input):
             self.assertIn("every time comes twice, in the same order", self.fit("trace.csv")[1]["warnings"][0])
         for name in ("v100_step_time", "bs32_step_time", "gpu_2_batch_time"):
             self.trace(lines(name, [(x,) for x in times]))
-            self.assertEqual(self.fit("trace.csv", "--column", name)[1]["warnings"], [])
+            self.assertNotIn("steps together", str(self.fit("trace.csv", "--column", name)[1]["warnings"]))
         self.trace(lines("number,rank,time_of_step_2", table + [(i, l, x + 1e-9) for i, l, x in table]))
         self.assertEqual(self.fit("trace.csv")[1]["warnings"], [])
 

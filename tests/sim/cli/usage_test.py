@@ -426,7 +426,7 @@ class Usage(ProgramTest):
             "    nesterov (default false): ",
             "    clip (> 0, optional): ",
             "    ema (>= 0 and < 1, default 0): ",
-            "    rmsprop (decay (>= 0 and < 1, default 0.9), epsilon (> 0, default 1e-08), optional): ",
+            "    rmsprop (decay (>= 0 and < 1, default 0.9), epsilon (>= 1e-37, default 1e-08), optional): ",
             "      decay (>= 0 and < 1, default 0.9): ",
         ):
             self.assertIn(key, page)
