@@ -22,9 +22,9 @@ Q' is Q of the next message.  At first, and where it has become 0, a column of Q
 every one each time without `warm_start`.  Other matrices and vectors are sent whole.
 
 M Q and M^T P are sums over learners, which two collectives add: 4 r (n + m) bytes, and 4 for each number
-that is sent whole.  With `memory` a learner adds to what it has to send what its last message left out, M_l -
-P Q'^T, or by its own factor M_l - P (M_l^T P)^T.  The mean of either is M - C(M), so that both make the same
-steps; that mean alone is kept.)",
+that is sent whole; where all are, one collective does.  With `memory` a learner adds to what it has to send
+what its last message left out, M_l - P Q'^T, or by its own factor M_l - P (M_l^T P)^T.  The mean of either is
+M - C(M), so that both make the same steps; that mean alone is kept.)",
     .source = "Vogels, Karimireddy, Jaggi, NeurIPS 2019 (PowerSGD), and its lemma 3",
     .example = R"({"kind": "power", "rank": 2, "memory": {}})"};
 

@@ -123,9 +123,7 @@ class Move {
       f(step);
     });
   }
-  GRADRACE_HD const PartMove<Real> average() const {
-    return {update_.base.average, update_.out.average};
-  }
+  GRADRACE_HD PartMove<Real> average() const { return {update_.base.average, update_.out.average}; }
   GRADRACE_HD const Follow<Real>& follow() const { return follow_; }
 
  private:

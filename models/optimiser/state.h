@@ -17,8 +17,8 @@ struct StatePart {
 };
 
 constexpr std::size_t most_parts = 3;  // of any optimiser
-constexpr std::size_t number_parts =
-    2;  // those that may have a number for each parameter: the first
+/// Those parts that may have a number for each parameter: the first ones.
+constexpr std::size_t number_parts = 2;
 
 /// One model state in memory.
 template <class Real>

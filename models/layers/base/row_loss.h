@@ -44,6 +44,7 @@ GRADRACE_HD RowLoss<Real> row_loss(const Labels& labels, std::uint32_t i, const 
   return {s[best] - s[own] + std::log(total), static_cast<Real>(best != own)};
 }
 
+/// Of s [scores].
 template <class Real>
 GRADRACE_HD Real greatest(const Real* s, std::uint32_t scores) {
   Real top = s[0];
