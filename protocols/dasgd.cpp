@@ -61,7 +61,10 @@ class DaSgd final : public PeerProtocol {
       if (rounds_[learner].waits && take_in(peers, learner)) go_on(peers, learner);
   }
 
-  Traits traits() const override { return {.together = true, .one_group = true}; }
+  Traits traits() const override {
+    static constexpr std::string_view of_values[] = {"xi"};
+    return {.together = true, .one_group = true, .keys_of_values = of_values};
+  }
   std::uint32_t k() const override { return learners_; }
 
   void hold(std::vector<ValueId>& live) const override {

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "sim/learning_rate.h"
@@ -44,6 +46,7 @@ struct Traits {
   bool one_value = false;        // learners have one value, the optimiser's state included
   bool asks_for_groups = false;  // which may be in conflict
   bool one_group = false;        // all learners, in every exchange
+  std::span<const std::string_view> keys_of_values{};  // its keys that change no time: for a model
   /// It may be a phase of `switch`: start() at any time when all are idle and agree in their
   /// parameters, and it leaves nothing open when minibatches and exchanges have ended.
   bool may_be_phase = false;

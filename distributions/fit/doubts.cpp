@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <set>
 #include <utility>
 
+#include "distributions/fit/drift.h"
 #include "distributions/fit/outlying.h"
 #include "distributions/fit/percent.h"
 #include "distributions/fit/readers/column_words.h"
@@ -85,7 +87,7 @@ bool says_average(const std::string& column) {
   return has_word(words_of(column), words);
 }
 
-double mean_of(const Trace& trace, const std::function<bool(std::size_t, std::size_t)>& counts) {
+double mean_among(const Trace& trace, const std::function<bool(std::size_t, std::size_t)>& counts) {
   double sum = 0, n = 0;
   for (std::size_t l = 0; l < trace.series.size(); ++l) {
     for (std::size_t i = 0; i < trace.series[l].size(); ++i) {
@@ -102,9 +104,9 @@ std::string means_text(const Trace& trace, const std::vector<std::size_t>& draws
   const auto among = [&](std::size_t draw) {
     return std::ranges::find(draws, draw) != draws.end();
   };
-  return "the mean is " + short_number(mean_of(trace, [](auto, auto) { return true; }), 3) +
+  return "the mean is " + short_number(mean_among(trace, [](auto, auto) { return true; }), 3) +
          (draws.size() * trace.series.size() == 1 ? " with it, " : " with them, ") +
-         short_number(mean_of(trace, [&](auto, auto draw) { return !among(draw); }), 3) +
+         short_number(mean_among(trace, [&](auto, auto draw) { return !among(draw); }), 3) +
          " without";
 }
 
@@ -158,6 +160,28 @@ std::string few_times_text(const Trace& trace, const std::string& column) {
          (one ? " has too few times to say how fast it is"
               : " have too few times to say how fast they are") +
          cure;
+}
+
+/// Of learners whose names are one but for capitals; the first two.
+std::string alike_names_text(const Trace& trace) {
+  std::map<std::string, std::size_t> seen;  // [in small letters]
+  for (std::size_t learner = 0; learner < trace.learners.size(); ++learner) {
+    const auto [first, is_new] = seen.try_emplace(lowercase(trace.learners[learner]), learner);
+    if (is_new) continue;
+    return "learners " + shown(trace.learners[first->second]) + " and " +
+           shown(trace.learners[learner]) +
+           " are two, as their names differ in capitals: if they are one, give it one name";
+  }
+  return {};
+}
+
+void tell_drift(const Trace& trace, std::vector<std::string>& doubts) {
+  const auto ratio = drift_of(trace);
+  if (!ratio) return;
+  doubts.push_back("the second half of the times is " + short_number(*ratio, 3) +
+                   " times as long as the first: they drift, and the cluster below does not; what "
+                   "looks like persistence may be that alone; fit a part that is steady (--skip "
+                   "leaves out the beginning), or replay the times as they are");
 }
 
 /// Whether the second half of each learner's times is the first, or each second time the one
@@ -315,6 +339,8 @@ std::vector<std::string> doubts_about(const Trace& trace, const TraceSource& sou
         "intervals take them for twice as many; leave half of the rows out");
   }
   if (!few.empty()) doubts.push_back(few);
+  if (const std::string two = alike_names_text(trace); !two.empty()) doubts.push_back(two);
+  tell_drift(trace, doubts);
   if (const std::string unlike = unlike_cancelled(trace); !unlike.empty()) doubts.push_back(unlike);
   if (!trace.cancelled.empty() || same) return doubts;
   if (source.learners_a_step > 0) {

@@ -151,6 +151,8 @@ struct Weibull {
   double scale, shape;
 };
 
+using InDouble = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
+
 /// By shape and mean, which hardly depend on each other.
 struct Gamma {
   static constexpr int free = 2;
@@ -160,8 +162,8 @@ struct Gamma {
   double log_density(double x) const {
     return (shape - 1) * std::log(x / scale) - x / scale - std::lgamma(shape) - std::log(scale);
   }
-  double survival(double x) const { return boost::math::gamma_q(shape, x / scale); }
-  double below(double x) const { return boost::math::gamma_p(shape, x / scale); }
+  double survival(double x) const { return boost::math::gamma_q(shape, x / scale, InDouble()); }
+  double below(double x) const { return boost::math::gamma_p(shape, x / scale, InDouble()); }
   Parameters parameters(double unit) const {
     return {{"shape", {shape}}, {"scale", {scale * unit}}};
   }

@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::size_t lags = 5;
 
-double mean_of(std::span<const double> x) {
-  return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
-}
-
 /// sum (x_i / mean - 1) (x_{i+lag} / mean - 1)
 double products(std::span<const double> x, double mean, std::size_t lag) {
   double sum = 0;
@@ -69,6 +65,10 @@ double first_of(const std::vector<double>& autocorrelations) {
 }
 
 }  // namespace
+
+double mean_of(std::span<const double> x) {
+  return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
+}
 
 std::vector<double> centred_ranks(std::span<const double> x) {
   std::vector<std::size_t> order(x.size());

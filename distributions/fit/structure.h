@@ -45,6 +45,8 @@ struct Structure {
   static constexpr double uneven_share = 0.1, half = 0.5, persistent_lag1 = 0.2;
 };
 
+double mean_of(std::span<const double> x);
+
 /// Ranks over their number, about 0: -1/2 to 1/2; those of equal values are their mean.
 std::vector<double> centred_ranks(std::span<const double> x);
 

@@ -152,7 +152,7 @@ std::string cure_of(const Columns& columns, std::size_t column, const std::strin
       std::ranges::count_if(cell, [](char c) { return c == '-' || c == '/' || c == ':'; });
   if (has_digit && parts >= 2 && cell.find_first_not_of("0123456789-/:.TZ ") == cell.npos)
     return "; a column of dates or times is no feature, and is to be left out of the file";
-  return has_digit ? "" : "; rows that lack a number are to be left out of the file, or filled in";
+  return has_digit ? "" : "; leave such a row out of the file, or give it a number";
 }
 
 [[noreturn]] void refuse_number(const TextLine& line, const Columns& columns, std::size_t column,

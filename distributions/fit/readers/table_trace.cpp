@@ -51,7 +51,7 @@ FoundTable table_in(const TraceText& file, const TraceRequest& request) {
 }
 
 /// Rows of all, with a column that says of which file they are.
-FoundTable joined(const std::vector<TraceText>& files, const TraceRequest& request) {
+FoundTable joined_tables(const std::vector<TraceText>& files, const TraceRequest& request) {
   FoundTable all = table_in(files.front(), request);
   if (files.size() == 1) return all;
   const auto names = names_of_files(files);
@@ -145,7 +145,7 @@ ReadTrace table_trace(const std::vector<TraceText>& files, const TraceRequest& r
         "step", files.front().file.string() + ": --step names an event of a JSON file of events",
         "--column NAME for a CSV file");
   }
-  FoundTable found = joined(files, request);
+  FoundTable found = joined_tables(files, request);
   choose_rows(found.table, request.where);
   TraceColumns columns = choose_columns(found.table, request);
   if (files.size() > 1 && columns.learners.empty() && !request.learners) {

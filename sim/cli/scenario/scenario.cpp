@@ -214,14 +214,13 @@ void check_training(Fields& fields, const Point& point) {
   if (!point.make_protocol) return;
   const auto protocol = point.make_protocol();
   for (std::size_t phase = 0; phase < protocol->changes().size(); ++phase)
-    for (const auto* key : {"learning_rate", "minibatch"})
+    for (const auto* key : {"learning_rate", "minibatch", "momentum", "velocity", "momentum_state"})
       needs_model("protocol.phases." + std::to_string(phase) + "." + key);
-  if (!protocol.has_server()) return;  // whose average of the optimiser's state may take time
+  for (const std::string_view key : protocol->traits().keys_of_values)
+    needs_model("protocol." + std::string(key));
   const Plan& plan = point.first_plan;
   const bool keeps = !layout_of({&plan.rule, 1}, 1, {}).only_w();
   needs_model("optimiser", keeps || plan.recipe.clip > 0 || plan.rule.ema > 0);
-  for (std::size_t phase = 0; phase < protocol->changes().size(); ++phase)
-    needs_model("protocol.phases." + std::to_string(phase) + ".momentum");
 }
 
 /// Without a server a gradient moves its own learner's value.

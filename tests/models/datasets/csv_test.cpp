@@ -68,7 +68,7 @@ TEST_CASE("csv: points are before decimals where some column's numbers cannot be
 }
 
 TEST_CASE("csv: every defect is said with file and line") {
-  const std::string lack = "; rows that lack a number are to be left out of the file, or filled in";
+  const std::string lack = "; leave such a row out of the file, or give it a number";
   const std::pair<std::string, std::string> cases[] = {
       {"", ": has no rows"},
       {"x,y\n", ": has no rows"},

@@ -589,6 +589,30 @@ class Shapes(Input):
         self.trace(lines("number,rank,time_of_step_2", table + [(i, l, x + 1e-9) for i, l, x in table]))
         self.assertEqual(self.fit("trace.csv")[1]["warnings"], [])
 
+    def test_times_that_drift_and_names_that_differ_in_capitals_are_doubted(self):
+        times = [gamma_times(200, seed=l) for l in range(3)]
+
+        def doubts(of):
+            shutil.rmtree(self.folder / "out", ignore_errors=True)
+            self.trace(lines("rank,time", of))
+            return " ".join(self.fit("trace.csv")[1]["warnings"])
+
+        for grow, told in (
+            (2, r"the second half of the times is 1\.[345]\d* times as long"),
+            (0.4, r"the second half of the times is 0\.[56]\d* times as long"),
+        ):
+            drifting = [(l, x * grow ** (i / 200)) for l in range(3) for i, x in enumerate(times[l])]
+            self.assertRegex(doubts(drifting), told)
+        self.assertNotIn("drift", doubts([(l, x) for l in range(3) for x in times[l]]))
+        for seed in range(4):  # persists for 30 times, and has no trend
+            numbers, a, persistent = random.Random(seed), 0.0, []
+            for _ in range(1000):
+                a = 0.97 * a + numbers.gauss(0, 0.07)
+                persistent.append((0, math.exp(a)))
+            self.assertNotIn("drift", doubts(persistent))
+        names = doubts([(name, x) for name, of in zip(("GPU0", "gpu0", "GPU1"), times) for x in of])
+        self.assertIn('learners "GPU0" and "gpu0" are two', names)
+
     def test_stamps_out_of_order_are_no_times(self):
         numbers = random.Random(5)
         for unit in (1, 1000):
