@@ -1,4 +1,4 @@
-#include "sim/make_protocol.h"
+#include "protocols/staleness/bound.h"
 
 namespace gradrace {
 
@@ -36,6 +36,6 @@ class Async final : public ServerProtocol {
 
 }  // namespace
 
-extern const ProtocolEntry async_entry{page, read_protocol<Async>};
+extern const ProtocolEntry async_entry{page, read_with_staleness_bound<Async>};
 
 }  // namespace gradrace

@@ -44,7 +44,7 @@ std::string protocols_with(bool (*trait)(const AnyProtocol&)) {
 }
 
 extern const LearningRateEntry constant_entry, step_entry, inverse_sqrt_entry, staleness_entry,
-    staleness_exponential_entry, distance_entry;
+    staleness_exponential_entry, staleness_root_entry, distance_entry;
 
 const LearningRateCatalog& learning_rate_catalog() {
   static constexpr const LearningRateEntry* entries[] = {&constant_entry,
@@ -52,6 +52,7 @@ const LearningRateCatalog& learning_rate_catalog() {
                                                          &inverse_sqrt_entry,
                                                          &staleness_entry,
                                                          &staleness_exponential_entry,
+                                                         &staleness_root_entry,
                                                          &distance_entry};
   static constexpr LearningRateCatalog catalog{"learning-rates", "kind", entries};
   return catalog;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "protocols/bases/k_gradients.h"
+#include "protocols/staleness/bound.h"
 
 namespace gradrace {
 
@@ -47,6 +48,6 @@ class KAsync final : public KLearners {
 
 }  // namespace
 
-extern const ProtocolEntry k_async_entry{page, read_protocol<KAsync>};
+extern const ProtocolEntry k_async_entry{page, read_with_staleness_bound<KAsync>};
 
 }  // namespace gradrace

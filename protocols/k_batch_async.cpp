@@ -1,4 +1,5 @@
 #include "protocols/bases/k_gradients.h"
+#include "protocols/staleness/bound.h"
 
 namespace gradrace {
 
@@ -34,6 +35,6 @@ class KBatchAsync final : public KGradients {
 
 }  // namespace
 
-extern const ProtocolEntry k_batch_async_entry{page, read_protocol<KBatchAsync>};
+extern const ProtocolEntry k_batch_async_entry{page, read_with_staleness_bound<KBatchAsync>};
 
 }  // namespace gradrace

@@ -29,6 +29,10 @@ class LearningRate {
   /// at any distance.
   virtual double distance() const { return 0; }
 
+  /// Whether the rates of an update's gradients are multiplied by one factor, so that their mean is
+  /// the rate of a fresh one.
+  virtual bool normalised() const { return false; }
+
   /// Whether gradients of one update may differ in it.
   bool differs() const { return distance() > 0 || eta({}, 0, 1) != eta({}, 9, 1); }
 };

@@ -36,6 +36,7 @@ struct Traits {
   bool never_waits = false;
   bool pauses = false;        // orders pauses
   bool fewer_than_k = false;  // an update may have fewer than K gradients
+  bool holds = false;         // orders hold(): it may not be a phase of `switch`
 
   // Without one.
   enum class Exchange : std::uint8_t { collective, of_neighbours, of_pairs };

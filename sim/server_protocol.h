@@ -33,6 +33,10 @@ class Server {
   virtual void accept(const GradientFacts& arrival) = 0;
   /// The gradient is thrown away.
   virtual void drop(const GradientFacts& arrival) = 0;
+  /// The gradient that has arrived waits, its learner idle, until it is released: then it is
+  /// accepted or dropped at once.
+  virtual void hold(const GradientFacts& arrival) = 0;
+  virtual void release(const GradientFacts& held) = 0;
   /// The learner's minibatch between dispatch and arrival; null if it is idle, or down.
   virtual const GradientFacts* computing(std::uint32_t learner) const = 0;
   /// A minibatch being computed, or whose gradient is on its way, stops; the gradient never exists,

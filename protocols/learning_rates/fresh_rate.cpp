@@ -14,6 +14,8 @@ FreshRate::FreshRate(Fields& fields, const WorkBudget& budget) {
     fields.complain(fields.has("eta") ? "schedule" : "eta",
                     "a fresh gradient needs one learning rate", "either eta or schedule");
   }
+  if (schedule_ && schedule_->normalised())
+    fields.complain("schedule.normalise", "is for the whole rate", "normalise beside schedule");
   eta_ = eta.value_or(0);
 }
 

@@ -34,6 +34,19 @@ std::optional<WarmUp> read_warm_up(Fields& fields, const WorkBudget& budget) {
   return WarmUp{length, from, unit};
 }
 
+bool read_normalise(Fields& fields, const LearningRateProduct& rate) {
+  bool normalise = false;
+  fields.flag("normalise", normalise, Need::defaulted,
+              "weights of an update's gradients are multiplied by one factor, so that they sum to "
+              "the rate of a fresh one");
+  fields.idle("normalise", normalise && rate && !rate->differs(),
+              "says nothing, as all gradients have one rate", "false, or a rate by staleness");
+  if (normalise && rate && rate->distance() > 0)
+    fields.complain("normalise", "is for rates that are known before gradients are, by staleness",
+                    "false");
+  return normalise;
+}
+
 }  // namespace
 
 LearningRateProduct modify(Fields& fields, const WorkBudget& budget, LearningRateProduct rate) {
@@ -45,14 +58,15 @@ LearningRateProduct modify(Fields& fields, const WorkBudget& budget, LearningRat
       "root (Gupta et al., ICDM 2016), so that eta is the rate of one: those of an update; without "
       "a server one, unless learners have one value");
   const auto warm_up = read_warm_up(fields, budget);
+  const bool normalise = read_normalise(fields, rate);
   if (!fields.good() || !rate) return nullptr;
-  if (scale == "none" && !warm_up) return rate;
+  if (scale == "none" && !warm_up && !normalise) return rate;
   const double power = scale == "linear" ? 1 : scale == "sqrt" ? 0.5 : 0;
   const auto eta = [=](const Work& work, std::uint32_t staleness, std::uint32_t gradients) {
     return rate->eta(work, staleness, gradients) * std::pow(gradients, power) *
            (warm_up ? warm_up->factor(work) : 1);
   };
-  return make_learning_rate(eta, rate->distance());
+  return make_learning_rate(eta, rate->distance(), normalise);
 }
 
 }  // namespace gradrace

@@ -8,26 +8,29 @@
 
 namespace gradrace {
 
-/// The learning rate that a function gives as LearningRate::eta() has it, and its distance().
+/// The learning rate that a function gives as LearningRate::eta() has it, and what else it says.
 template <class Eta>
-LearningRateProduct make_learning_rate(Eta eta, double distance = 0) {
+LearningRateProduct make_learning_rate(Eta eta, double distance = 0, bool normalised = false) {
   class Made final : public LearningRate {
    public:
-    Made(Eta eta, double distance) : eta_(std::move(eta)), distance_(distance) {}
+    Made(Eta eta, double distance, bool normalised)
+        : eta_(std::move(eta)), distance_(distance), normalised_(normalised) {}
     double eta(const Work& work, std::uint32_t staleness, std::uint32_t gradients) const override {
       return eta_(work, staleness, gradients);
     }
     double distance() const override { return distance_; }
+    bool normalised() const override { return normalised_; }
 
    private:
     const Eta eta_;
     const double distance_;
+    const bool normalised_;
   };
-  return std::make_shared<Made>(std::move(eta), distance);
+  return std::make_shared<Made>(std::move(eta), distance, normalised);
 }
 
-/// The rate multiplied as the keys `scale` and `warm_up` of the open object say; every kind has
-/// them.  Null after an error.
+/// The rate changed as the keys `scale`, `warm_up` and `normalise` of the open object say; every
+/// kind has them.  Null after an error.
 LearningRateProduct modify(Fields& fields, const WorkBudget& budget, LearningRateProduct rate);
 
 /// The `read` of a kind's entry: what the kind reads, then its modifiers.

@@ -170,6 +170,9 @@ static void read_protocol(Fields& fields, const Setting& setting, Phase& phase) 
   phase.has_server = protocol.has_server();
   if (!protocol->changes().empty()) {
     fields.complain("protocol", "phases are not nested", "any other protocol");
+  } else if (protocol->traits().holds) {
+    fields.complain("protocol.max_staleness.beyond", "gradients that wait do not change phases",
+                    "drop");
   } else if (!phase.has_server && !protocol->traits().may_be_phase) {
     fields.complain("protocol", "cannot be a phase", protocols_with([](const AnyProtocol& any) {
                       return any->traits().may_be_phase;

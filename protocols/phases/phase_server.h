@@ -42,6 +42,8 @@ class PhaseServer final : public Server {
   const Work& work() const override { return server_->work(); }
   void accept(const GradientFacts& arrival) override { server_->accept(arrival); }
   void drop(const GradientFacts& arrival) override { server_->drop(arrival); }
+  void hold(const GradientFacts& arrival) override { server_->hold(arrival); }
+  void release(const GradientFacts& held) override { server_->release(held); }
   const GradientFacts* computing(std::uint32_t learner) const override {
     return server_->computing(learner);
   }

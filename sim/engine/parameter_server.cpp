@@ -116,13 +116,22 @@ void ParameterServer::send(const GradientFacts& gradient, bool lost) {
   tape_.send(gradient.learner, remembers, {gradient.gradient, lost, weight, code});
 }
 
+double ParameterServer::rate_factor() const {
+  const auto& rate = race_.plans[plan_].learning_rate;
+  if (!rate || !rate->normalised()) return 1;
+  double sum = 0;
+  for (const auto& gradient : accepted_) sum += eta(gradient.staleness, accepted());
+  return sum > 0 ? accepted() * eta(0, accepted()) / sum : 1;
+}
+
 void ParameterServer::list_uses() {
   const std::uint32_t count = accepted();
+  const double factor = rate_factor();
   uses_.clear();
   for (const auto& gradient : accepted_) {
     const Plan& made = race_.plans[gradient.plan];
     uses_.push_back({gradient.gradient, gradient.staleness,
-                     made.weight_of_use(eta(gradient.staleness, count), count)});
+                     made.weight_of_use(factor * eta(gradient.staleness, count), count)});
   }
 }
 

@@ -62,6 +62,8 @@ class ParameterServer final : private Server, public Owner {
   void dispatch_waiting() override;
   void accept(const GradientFacts& arrival) override;
   void drop(const GradientFacts& arrival) override;
+  void hold(const GradientFacts&) override { ++held_; }
+  void release(const GradientFacts&) override { --held_; }
   const GradientFacts* computing(std::uint32_t learner) const override;
   void cancel(const GradientFacts& gradient) override;
   void cancel_all() override;
@@ -88,23 +90,26 @@ class ParameterServer final : private Server, public Owner {
   /// Of minibatches that begin now, by one learner or all that are idle.
   void note_rate(std::uint32_t learner) { dispatch_rates_[learner] = eta(0, protocol_.k()); }
   void note_rates();
+  /// Of the rates of an update's gradients, where these are normalised; else 1.
+  double rate_factor() const;
   void list_uses();
   void make_version() {
     const std::uint16_t plan = race_.plan_at(plan_, version());
     value_ = tape_.update(value_, plan, uses_);
-    books_.update(engine_.computing(), time());
+    books_.update(engine_.computing() + held_, time());
     ++changes_;
     engine_.on_update(plan);
   }
   void tell_update(double iteration_time) const;
 
-  void check() const { books_.check(engine_.computing() + accepted_.size()); }
+  void check() const { books_.check(engine_.computing() + held_ + accepted_.size()); }
 
   ServerProtocol& protocol_;
   Observer* const observer_;
 
   ValueId value_ = 0;  // of the model
   std::vector<GradientFacts> accepted_;
+  std::uint32_t held_ = 0;
   std::vector<Use> uses_;  // of an update; kept for its memory
   const bool has_messages_ = tape_.taped() && race_.has_messages();
   std::vector<double> dispatch_rates_;  // [learner], where messages are of steps; else none

@@ -86,6 +86,35 @@ TEST_CASE("step: is indexed by work, so a run decays at the same gradient whatev
   }
 }
 
+TEST_CASE("normalise: weights of an update sum to eta, in the proportions of staleness") {
+  for (const auto* kind : {"staleness", "staleness-root"}) {
+    Race race = race_of(8, R"({"kind": "k-batch-async", "k": 5})", R"({"updates": 300})");
+    const std::string rate = R"({"kind": ")" + std::string(kind) + R"(", "eta": 0.5)";
+    const auto plain = point_with(rate + "}", R"({"updates": 1})", quadratic).learning_rate;
+    race.plans[0].learning_rate =
+        point_with(rate + R"(, "normalise": true})", R"({"updates": 1})", quadratic).learning_rate;
+    TimingPlane plane(race, 0, true, nullptr, 1'000'000);
+    const Segment& segment = plane.next_segment();
+    bool differ = false;
+    for (const Op& op : segment.ops) {
+      if (op.kind != Op::Kind::update) continue;
+      double sum = 0, fresh = 0;
+      for (std::uint32_t i = op.first; i < op.first + op.count; ++i) {
+        const Use& use = segment.uses[i];
+        sum += use.weight;
+        fresh += use.weight / plain->eta({}, use.staleness, 5);
+        differ = differ || use.staleness > 1;
+      }
+      REQUIRE(std::abs(sum - 0.5) <= 1e-15);
+      for (std::uint32_t i = op.first; i < op.first + op.count; ++i) {
+        const Use& use = segment.uses[i];
+        REQUIRE(std::abs(use.weight / plain->eta({}, use.staleness, 5) - fresh / 5) <= 1e-14);
+      }
+    }
+    CHECK(differ);
+  }
+}
+
 TEST_CASE("inverse-sqrt: eta / sqrt(1 + n / after), in gradients and in epochs") {
   const Point gradients =
       point_with(R"({"kind": "inverse-sqrt", "eta": 0.5, "after": 100, "unit": "gradients"})",
@@ -126,6 +155,10 @@ TEST_CASE("staleness, staleness-exponential: the multipliers of a table, all of 
   }
   const Point point = point_with(rules[0], R"({"updates": 1})", quadratic);
   CHECK(point.learning_rate->eta({}, 7, 1) == 0.5 / 7);
+  const Point root =
+      point_with(R"({"kind": "staleness-root", "eta": 0.5})", R"({"updates": 1})", quadratic);
+  for (const std::uint32_t tau : {0u, 3u, 8u, 99u})
+    CHECK(root.learning_rate->eta({}, tau, 1) == 0.5 / std::sqrt(1.0 + tau));
 }
 
 TEST_CASE("staleness, staleness-exponential: lower the value of a schedule in place of eta") {

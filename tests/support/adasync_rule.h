@@ -19,6 +19,8 @@ class Idle : public Server {
   void dispatch_waiting() override {}
   void accept(const GradientFacts&) override {}
   void drop(const GradientFacts&) override {}
+  void hold(const GradientFacts&) override {}
+  void release(const GradientFacts&) override {}
   const GradientFacts* computing(std::uint32_t) const override { return nullptr; }
   void cancel(const GradientFacts&) override {}
   void cancel_all() override {}

@@ -1,0 +1,234 @@
+#include "protocols/staleness/bound.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <vector>
+
+namespace gradrace {
+
+namespace {
+
+/// What a bound leaves of what its protocol says of itself.
+class Bounded : public ServerProtocol {
+ public:
+  Bounded(std::unique_ptr<ServerProtocol> protocol, std::uint32_t bound)
+      : protocol_(std::move(protocol)), bound_(bound) {}
+
+  std::uint32_t k() const override { return protocol_->k(); }
+  Traits traits() const override {
+    Traits traits = protocol_->traits();
+    traits.never_waits = false;
+    return traits;
+  }
+
+ protected:
+  const std::unique_ptr<ServerProtocol> protocol_;
+  const std::uint32_t bound_;
+};
+
+class Dropping final : public Bounded {
+ public:
+  using Bounded::Bounded;
+
+  void start(Server& server) override { protocol_->start(server); }
+  void on_gradient(Server& server, const GradientFacts& arrival) override {
+    if (server.version() - arrival.version <= bound_)
+      return protocol_->on_gradient(server, arrival);
+    server.drop(arrival);
+    server.dispatch(arrival.learner);
+  }
+
+  /// Of equal memoryless learners whose gradients are updates, E[X] / (P a): the share a of
+  /// gradients that are used solves 1 - a = (a (P - 1) / (1 + a (P - 1)))^(s + 1), if updates by
+  /// others come as a Poisson process of rate a (P - 1) / E[X].
+  std::optional<Estimate> iteration_time(const Conditions& conditions) const override {
+    if (k() != 1 || !conditions.law || conditions.law->ageing() != Ageing::memoryless) return {};
+    const double others = conditions.learners - 1.0;
+    double none = 0, all = 1;
+    for (int halving = 0; halving < 60; ++halving) {
+      const double a = (none + all) / 2;
+      const bool more = 1 - a > std::pow(a * others / (1 + a * others), bound_ + 1.0);
+      (more ? none : all) = a;
+    }
+    const double used = (none + all) / 2;
+    return {{conditions.law->mean() / (conditions.learners * used), Basis::approximate}};
+  }
+};
+
+/// Gradients that are neither used nor taken for the next update, by the version that they were
+/// read at.
+class Unused {
+ public:
+  Unused(std::uint32_t bound, std::uint32_t k) : bound_(bound), k_(k) {}
+
+  /// One is read at the current version.
+  void add() { ++counts_.back(), ++all_; }
+  void take(std::uint32_t version) {
+    --counts_[version - oldest_], --all_;
+    for (; counts_.size() > 1 && counts_.front() == 0; ++oldest_) counts_.pop_front();
+  }
+  /// An update is made of those that were taken.
+  void update() {
+    counts_.push_back(0);
+    for (; counts_.size() > 1 && counts_.front() == 0; ++oldest_) counts_.pop_front();
+  }
+
+  bool may_begin(std::uint32_t taken) const { return all_ + taken < room(now()); }
+  /// Whether those of older versions than that one can be used in time if one of that is taken.
+  bool may_take(std::uint32_t version, std::uint32_t taken) const {
+    if (all_ + taken < room(oldest_)) return true;
+    std::uint64_t older = 0;
+    for (std::uint32_t v = oldest_; v < version; ++v) {
+      older += counts_[v - oldest_];
+      if (older + taken >= room(v)) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::uint32_t now() const { return oldest_ + static_cast<std::uint32_t>(counts_.size()) - 1; }
+  /// How many gradients of that version and older can be used in time, what is taken included.
+  std::uint64_t room(std::uint32_t version) const {
+    return std::uint64_t{k_} * (bound_ - std::min(bound_, now() - version) + 1);
+  }
+
+  const std::uint32_t bound_, k_;
+  std::uint32_t oldest_ = 0;
+  std::deque<std::uint32_t> counts_{0};  // [version - oldest_], up to the current one
+  std::uint64_t all_ = 0;
+};
+
+class Pacing final : public Bounded, private Server {
+ public:
+  Pacing(std::unique_ptr<ServerProtocol> protocol, std::uint32_t bound)
+      : Bounded(std::move(protocol), bound), unused_(bound, protocol_->k()) {}
+
+  Traits traits() const override {
+    Traits traits = Bounded::traits();
+    traits.holds = true;
+    return traits;
+  }
+
+  void start(Server& server) override {
+    server_ = &server;
+    read_.assign(server.learners(), 0);
+    returned_ = everyone(server.learners());
+    protocol_->start(*this);
+    begin();
+  }
+
+  void on_gradient(Server& server, const GradientFacts& arrival) override {
+    server_ = &server;
+    server.hold(arrival);
+    held_.push_back(arrival);
+    go_on();
+  }
+  void on_timer(Server& server) override {
+    server_ = &server;
+    go_on();
+  }
+
+ private:
+  // What the protocol orders.
+  void dispatch(std::uint32_t learner) override {
+    std::erase(returned_, learner);
+    idle_.push_back(learner);
+  }
+  void dispatch_waiting() override {
+    std::ranges::sort(returned_);
+    idle_.insert(idle_.end(), returned_.begin(), returned_.end());
+    returned_.clear();
+  }
+  void update() override {
+    server_->update();
+    unused_.update();
+  }
+  void apply(const GradientFacts& arrival) override {
+    server_->apply(arrival);
+    unused_.update();
+  }
+
+  void accept(const GradientFacts& arrival) override { server_->accept(arrival); }
+  void drop(const GradientFacts& arrival) override { server_->drop(arrival); }
+  void hold(const GradientFacts& arrival) override { server_->hold(arrival); }
+  void release(const GradientFacts& held) override { server_->release(held); }
+  std::uint32_t learners() const override { return server_->learners(); }
+  std::uint32_t version() const override { return server_->version(); }
+  std::uint32_t accepted() const override { return server_->accepted(); }
+  double time() const override { return server_->time(); }
+  const Work& work() const override { return server_->work(); }
+  const GradientFacts* computing(std::uint32_t learner) const override {
+    return server_->computing(learner);
+  }
+  void cancel(const GradientFacts& gradient) override { server_->cancel(gradient); }
+  void cancel_all() override { server_->cancel_all(); }
+  void pause(double length) override { server_->pause(length); }
+  void timer(double time) override { server_->timer(time); }
+  void evaluate_at(double time) override { server_->evaluate_at(time); }
+  void follow(std::uint16_t plan) override { server_->follow(plan); }
+
+  /// Takes what has arrived, up to an update; the next is made when that has been seen.
+  void go_on() {
+    const std::uint32_t before = server_->version();
+    while (take_oldest())
+      if (server_->version() > before && !held_.empty()) return server_->timer(server_->time());
+    begin();
+  }
+
+  bool take_oldest() {
+    if (held_.empty()) return false;
+    const auto oldest = std::ranges::min_element(
+        held_, {}, [&](const GradientFacts& one) { return read_[one.learner]; });
+    const GradientFacts gradient = *oldest;
+    const std::uint32_t version = read_[gradient.learner];
+    if (!unused_.may_take(version, server_->accepted())) return false;
+    held_.erase(oldest);
+    unused_.take(version);
+    returned_.push_back(gradient.learner);
+    server_->release(gradient);
+    protocol_->on_gradient(*this, gradient);
+    return true;
+  }
+
+  /// Idle learners, as many as may.
+  void begin() {
+    while (!idle_.empty() && unused_.may_begin(server_->accepted())) {
+      const std::uint32_t learner = idle_.front();
+      idle_.pop_front();
+      server_->dispatch(learner);
+      read_[learner] = server_->version();
+      unused_.add();
+    }
+  }
+
+  Server* server_ = nullptr;
+  Unused unused_;
+  std::vector<std::uint32_t> read_;      // [learner]: the version of its gradient
+  std::vector<GradientFacts> held_;      // arrived, in that order
+  std::deque<std::uint32_t> idle_;       // learners that the protocol has sent on
+  std::vector<std::uint32_t> returned_;  // whose gradients it has, and that wait for it
+};
+
+}  // namespace
+
+void StalenessBound::visit(Fields& fields) {
+  if (!fields.open("max_staleness", Need::none, "of a gradient that is used")) return;
+  given = true;
+  fields.integer("bound", bound, Need::required, between(0, 1000000),
+                 "updates made since the version that the gradient was computed at was read");
+  constexpr std::string_view kinds[] = {"drop", "pace"};
+  fields.choice("beyond", beyond, kinds, Need::defaulted,
+                "drop a gradient that arrives staler; or pace, so that none does: learners begin, "
+                "and updates are made, only where all that is under way can still be used in time");
+  fields.close();
+}
+
+std::unique_ptr<ServerProtocol> StalenessBound::around(
+    std::unique_ptr<ServerProtocol> protocol) const {
+  if (!given) return protocol;
+  if (beyond == "drop") return std::make_unique<Dropping>(std::move(protocol), bound);
+  return std::make_unique<Pacing>(std::move(protocol), bound);
+}
+
+}  // namespace gradrace
