@@ -23,8 +23,9 @@ every one each time without `warm_start`.  Other matrices and vectors are sent w
 
 M Q and M^T P are sums over learners, which two collectives add: 4 r (n + m) bytes, and 4 for each number
 that is sent whole; where all are, one collective does.  With `memory` a learner adds to what it has to send
-what its last message left out, M_l - P Q'^T, or by its own factor M_l - P (M_l^T P)^T.  The mean of either is
-M - C(M), so that both make the same steps; that mean alone is kept.)",
+what its last message left out, by its own factor M_l - P (M_l^T P)^T, or by that of the mean M_l - P Q'^T
+(`memory_of`).  The mean of either is M - C(M), and messages are of means, so that both make the same steps;
+that mean alone is kept.)",
     .source = "Vogels, Karimireddy, Jaggi, NeurIPS 2019 (PowerSGD), and its lemma 3",
     .example = R"({"kind": "power", "rank": 2, "memory": {}})"};
 
@@ -143,7 +144,14 @@ Message read(Fields& fields) {
                 "of what is remembered, from message to message");
     fields.close();
   }
+  constexpr std::string_view factors[] = {"own", "mean"};
+  std::string memory_of(factors[0]);
+  fields.choice(
+      "memory_of", memory_of, factors, Need::defaulted,
+      "by whose Q' a learner's memory takes off what was sent; steps are the same by either");
   if (!fields.good()) return {};
+  fields.idle("memory_of", !memory && memory_of != factors[0], "says nothing without a memory",
+              "memory beside it");
   return message_by(power, memory);
 }
 

@@ -236,18 +236,19 @@ TEST_CASE("power: a message has its factors, and whole what they would not make 
 TEST_CASE("power: it trains as learners with memories of their own, by either factor") {
   for (const double decay : {1.0, 0.5})
     for (const std::uint32_t rank : {1u, 2u, 4u})
-      for (const bool warm_start : {true, false}) {
-        const Point point = point_of(R"({"kind": "power", "rank": )" + std::to_string(rank) +
-                                     R"(, "warm_start": )" + (warm_start ? "true" : "false") +
-                                     R"(, "memory": {"decay": )" + std::to_string(decay) + "}}");
-        const Evaluation end = run_training(point).curve.back().evaluation;
-        for (const Left left : {Left::of_own, Left::of_mean}) {
+      for (const bool warm_start : {true, false})
+        for (const auto& [memory_of, left] :
+             {std::pair("own", Left::of_own), {"mean", Left::of_mean}}) {
+          const Point point = point_of(R"({"kind": "power", "rank": )" + std::to_string(rank) +
+                                       R"(, "warm_start": )" + (warm_start ? "true" : "false") +
+                                       R"(, "memory": {"decay": )" + std::to_string(decay) +
+                                       R"(}, "memory_of": ")" + memory_of + "\"}");
+          const Evaluation end = run_training(point).curve.back().evaluation;
           DirectLoop loop{rank, decay, left, warm_start};
           loop.run(point);
           CHECK(end.loss == doctest::Approx(loop.loss).epsilon(1e-11));
           CHECK(end.compression_error == doctest::Approx(loop.error).epsilon(1e-10));
         }
-      }
 }
 
 TEST_CASE("power: without a memory it trains as the direct loop of decay 0") {
@@ -349,6 +350,7 @@ TEST_CASE("power: what is not one message of all is refused with the cure") {
   says(refusal(power + R"(, "memory": "ef21"})"), "compression.memory");
   says(refusal(power + R"(, "memory": {"of": "step"}})"), "compression.memory");
   says(refusal(power + R"(, "rank": 0})"), "compression.rank");
+  says(refusal(power + R"(, "memory": {}, "memory_of": "all"})"), "own, mean");
   says(refusal_of([&] {
          point_from(R"({"cluster": {"learners": 2, "runtime": {"distribution": "deterministic",
             "value": 1}}, "protocol": {"kind": "all-reduce"}, "model": {"kind": "quadratic"},
