@@ -24,9 +24,10 @@ struct UpdateFacts {
 struct TripFacts {
   std::uint32_t learner;
   double left, begin, end, reached;
-  double computed;  // the time for which it was
+  double computed;                 // the time for which it was
+  double reading = 0, making = 0;  // of messages: the end of the pull, and what follows computing
 
-  double communicating() const { return (begin - left) + (reached - end); }
+  double communicating() const { return (begin - left) + (reached - end) - reading; }
 };
 
 enum class ExchangeKind : std::uint8_t { collective, pair, gossip };

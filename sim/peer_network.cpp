@@ -159,7 +159,8 @@ Transfer collective_transfer(const PeerNetwork& network, std::span<const std::ui
   transfer.latency *= network.rounds;
   const bool all = network.collective == Collective::gather;
   const double got = all ? static_cast<double>(members.size() - 1) : 1;
-  transfer.latency += (network.making + network.reading * got) * bytes;
+  transfer.coding = (network.making + network.reading * got) * bytes;
+  transfer.latency += transfer.coding;
   return transfer;
 }
 

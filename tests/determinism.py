@@ -42,7 +42,9 @@ NAMES = [
     "clang++ -O0", "clang++ -O3", "clang++ -O3 x86-64-v3", "g++ -O1 -fno-tree-sra", "g++ -O2", "clang++ -O1",
 ]  # fmt: skip
 COLUMNS = ["configuration", "version", "schedules", "values", "jobs", "order"]
-VALUES = re.compile("(^|_)time(_|$)|busy|idle|wasted|communicating|waiting|hidden|loss|error|learning_rate|disagreement|squared|hash|theory|^ts$|^dur$")
+VALUES = re.compile(
+    "(^|_)time(_|$)|busy|idle|wasted|communicating|encoding|waiting|hidden|loss|error|learning_rate|disagreement|squared|hash|theory|^ts$|^dur$"
+)
 
 
 class Fault(Exception):

@@ -9,11 +9,12 @@ PARTS = {
     "useful": "computing, applied",
     "wasted": "computing, thrown away",
     "communicating": "communicating",
+    "encoding": "making and reading messages",
     "waiting": "waiting",
     "down": "failed",
 }
 SHARED = "link_utilisation", "server_utilisation"  # columns of runs.csv
-SPENT = "communicating", "waiting", "down"  # idle
+SPENT = "communicating", "encoding", "waiting", "down"  # idle
 
 
 def parts(folder):

@@ -11,6 +11,7 @@ COLOURS = {
     "useful": style.BLUE,
     "wasted": style.VERMILION,
     "communicating": style.ORANGE,
+    "encoding": style.PURPLE,
     "waiting": "#D9D9D9",
     "down": style.GREY,
 }

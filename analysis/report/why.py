@@ -48,6 +48,7 @@ def shares(facts):
 
 COSTS = {
     "communicating": "communication costs time",
+    "encoding": "making and reading messages costs time",
     "waiting": "waiting costs time",
     "wasted": "gradients that are thrown away cost time",
 }
@@ -75,7 +76,12 @@ def doing(case, point):
     told = [f"{number(facts['rate'])} gradients per {case.folder.time_unit or 'unit of time'}"]
     busy = shares(facts)
     if busy:
-        verbs = {"communicating": "communicate", "waiting": "wait", "down": "are down"}
+        verbs = {
+            "communicating": "communicate",
+            "encoding": "make and read messages",
+            "waiting": "wait",
+            "down": "are down",
+        }
         lost = [
             f"{verb} {percent(facts[part])}"
             for part, verb in verbs.items()

@@ -33,6 +33,7 @@ static std::vector<Carriage> carried(const Race& race) {
   for (const Plan& plan : race.plans) {
     carried.push_back({.down = full, .up = plan.bytes_of_message(full)});
     carried.back().coded = plan.message.compressor != nullptr;
+    carried.back().making_up = plan.encoding;
     carried.back().reading_up = plan.decoding;
     if (!plan.rule.back) continue;
     carried.back().sends_back = true;
@@ -57,7 +58,7 @@ Engine::Engine(const Race& race, std::uint32_t replica, std::uint32_t followed, 
                         : nullptr),
       learners_(followed),
       wasted_(followed) {
-  if (!runtimes_ && !roads && !race.encodes() && learners() > 0)
+  if (!runtimes_ && !roads && learners() > 0)
     drawn_.emplace(*race.runtime, race.seed, replica, learners());
   waiting_.reserve(learners());
   for (std::uint32_t learner = 0; learner < learners(); ++learner) wait(learner);

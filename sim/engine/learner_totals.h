@@ -9,6 +9,7 @@ namespace gradrace {
 /// What a learner did besides computing: its exchanges with other learners, or with the server.
 struct ExchangeTotals {
   double communicating = 0, waiting = 0;  // up and idle: in an exchange, or not
+  double encoding = 0;                    // up and idle: making or reading messages
   double hidden = 0;                      // in an exchange while it computed
   double down = 0;                        // failed, and not back
   double sent = 0, received = 0;          // bytes of exchanges begun
@@ -24,7 +25,8 @@ struct LearnerTotals {
 
   /// What is left of the time on the clock was waiting.
   void wait_until(double clock) {
-    exchanged.waiting = std::fmax(0.0, clock - busy - exchanged.communicating - exchanged.down);
+    const ExchangeTotals& its = exchanged;
+    exchanged.waiting = std::fmax(0.0, clock - busy - its.communicating - its.down - its.encoding);
   }
 };
 

@@ -56,9 +56,10 @@ void PeerValues::finish() {
     clock(peers_[i]);
     sent += peers_[i].totals.sent;
     received += peers_[i].totals.received;
-    const double idle = peers_[i].totals.communicating + peers_[i].totals.waiting;
+    const ExchangeTotals& its = peers_[i].totals;
+    const double idle = its.communicating + its.waiting + its.encoding;
     GRADRACE_CHECK(std::abs(totals[i].busy + idle - time()) <= 1e-9 * time(),
-                   "computing, waiting and communicating add up to the clock");
+                   "computing, waiting, communicating and encoding add up to the clock");
   }
   GRADRACE_CHECK(std::abs(sent - received) <= 1e-9 * sent, "bytes that are sent are received");
   if (!observer_) return;
@@ -72,12 +73,15 @@ std::uint32_t PeerValues::per_node() const {
 
 /// Its times, up to now.
 void PeerValues::clock(Peer& peer) const {
-  const double passed = time() - peer.since;
-  peer.since = time();
+  const double before = std::exchange(peer.since, time()), passed = time() - before;
   if (peer.computing) {
     if (peer.exchanging) peer.totals.hidden += passed;
+  } else if (peer.exchanging) {
+    const double coding = std::clamp(peer.coded - before, 0.0, passed);
+    peer.totals.encoding += coding;
+    peer.totals.communicating += passed - coding;
   } else {
-    (peer.exchanging ? peer.totals.communicating : peer.totals.waiting) += passed;
+    peer.totals.waiting += passed;
   }
 }
 
@@ -322,6 +326,7 @@ std::uint32_t PeerValues::begin(const ExchangeFacts& exchange) {
     GRADRACE_CHECK(!peer.exchanging, "a learner is in one exchange at a time");
     clock(peer);
     peer.exchanging = true;
+    peer.coded = time() + transfer_.coding;
   }
   const std::uint32_t number = exchanges_.begin(transfer_, time());
   members_[number].assign(exchange.members.begin(), exchange.members.end());

@@ -20,7 +20,7 @@ namespace gradrace {
 
 /// Owner of a chain of values for each learner, and the orders of the protocol that they follow.
 ///
-/// Checks: computing, waiting and communicating add up to the clock, for each learner.
+/// Checks: computing, waiting, communicating and encoding add up to the clock, for each learner.
 class PeerValues final : public Owner, private Peers {
  public:
   /// All must outlive it; the observer may be null.
@@ -51,6 +51,7 @@ class PeerValues final : public Owner, private Peers {
     ValueId value = 0;
     std::uint32_t age = 0;   // changes of the value
     double since = 0;        // the times below are up to then
+    double coded = 0;        // when the messages of its exchange are made and read
     std::uint32_t sent = 0;  // models, as messages
     bool computing = false, exchanging = false;
     ExchangeTotals totals;

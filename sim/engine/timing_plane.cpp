@@ -16,7 +16,9 @@ namespace gradrace {
 namespace {
 
 bool has_roads(const Race& race, const AnyProtocol& protocol) {
-  return protocol.has_server() && (race.transit.any() || protocol->traits().pauses);
+  if (!protocol.has_server()) return false;
+  const bool encodes = race.sampler == Sampler::events && race.encodes();
+  return encodes || race.transit.any() || protocol->traits().pauses;
 }
 
 /// Whether nobody looks at minibatches, which are independent draws: those of a protocol that
@@ -28,8 +30,7 @@ bool are_minibatches_events(const Race& race, const AnyProtocol& protocol, bool 
   if (race.sampler == Sampler::order_statistic) return false;
   const Traits traits = protocol->traits();
   return !(traits.restarts_all || traits.never_waits) || taped || observer || race.make_runtimes ||
-         race.encodes() || has_roads(race, protocol) || race.runtime->has_memory() ||
-         race.runtime->survival(0) < 1;
+         has_roads(race, protocol) || race.runtime->has_memory() || race.runtime->survival(0) < 1;
 }
 
 std::uint32_t learners_followed(const Race& race, const AnyProtocol& protocol, bool taped,

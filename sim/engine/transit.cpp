@@ -118,7 +118,7 @@ void Transit::travel(std::uint32_t learner, double from) {
   way.version = way.reads;
   way.follows = carried_[way.plan].sends_back;
   way.begin = from + latency(network.pull, Purpose::pull);
-  if (way.lacks != Way::none) way.begin += way.lacks * carried_[way.plan].reading_back;
+  way.begin += time_of_reading(way);
   way.runtime = runtime_(learner, way.begin);
   queue_.schedule(learner, way.begin + way.runtime + latency(network.push, Purpose::push),
                   EventClass::arrival);
@@ -182,18 +182,26 @@ TripFacts Transit::trip(std::uint32_t learner, double now) const {
   if (way.place < Place::outgoing) return {learner, now, now, now, now, 0};
   const double reached = way.place == Place::queued ? way.reached : now;
   if (way.place == Place::outgoing) return {learner, way.left, reached, reached, reached, 0};
+  const double reading = time_of_reading(way), making = carried_[way.plan].making_up;
+  const double computing = way.runtime - making;
+  const auto passed = [now](double from, double length) {
+    return std::clamp(now - from, 0.0, length);
+  };
   return {learner,
           way.left,
           std::min(way.begin, reached),
           std::min(way.begin + way.runtime, reached),
           reached,
-          std::clamp(now - way.begin, 0.0, way.runtime)};
+          passed(way.begin, computing),
+          passed(way.begin - reading, reading),
+          passed(way.begin + computing, making)};
 }
 
 TripFacts Transit::end(std::uint32_t learner, double now) {
   Way& way = ways_[learner];
   const TripFacts ended = trip(learner, now);
   totals_[learner].communicating += ended.communicating();
+  totals_[learner].encoding += ended.reading + ended.making;
   if (way.place == Place::outgoing) {
     outgoing_->remove(learner, now);
     schedule(*outgoing_, outgoing);

@@ -33,6 +33,7 @@ struct Carriage {
   bool coded = false;       // it is a message
   bool sends_back = false;  // updates, as messages of so many bytes
   double back = 0;
+  double making_up = 0;     // time of a learner, of which its runtime ends
   double reading_up = 0;    // time of the server, for a gradient
   double making_back = 0;   // likewise, for an update
   double reading_back = 0;  // of a learner, for an update
@@ -127,7 +128,7 @@ class Transit {
   /// The server has done what it had to do with a gradient or the timer.
   void take_next(double now);
 
-  /// Of gradients that have ended: communicating, down, bytes.
+  /// Of gradients that have ended: communicating, encoding, down, bytes.
   ExchangeTotals exchanged(std::uint32_t learner, double now) const;
   Utilisation utilisation(double now) const;
 
@@ -160,6 +161,10 @@ class Transit {
   double up(const Way& way) const {
     const Carriage& carried = carried_[way.plan];
     return codes_ && carried.coded ? codes_->bytes(way.version) : carried.up;
+  }
+  /// Of the updates that it pulls.
+  double time_of_reading(const Way& way) const {
+    return way.lacks == Way::none ? 0 : way.lacks * carried_[way.plan].reading_back;
   }
   void pull(std::uint32_t learner, double from);
   void travel(std::uint32_t learner, double from);

@@ -103,7 +103,7 @@ void leave_out_where_failed(CsvColumn<RunRow>& column) {
   };
 }
 
-std::vector<CsvColumn<LearnerRow>> learner_columns() {
+CsvFile<LearnerRow> make_learners_csv(bool encodes) {
   std::vector<CsvColumn<LearnerRow>> columns{
       {"point", point_meaning},
       {"replica", replica_meaning},
@@ -119,7 +119,12 @@ std::vector<CsvColumn<LearnerRow>> learner_columns() {
       {"gradients", "minibatches", "applied", &LearnerRow::gradients, Role::count}};
   add_exchange_columns(
       columns, [](auto& row) { return &row.exchanged; }, true);
-  return columns;
+  if (encodes) {
+    columns.emplace_back("encoding", "time",
+                         "idle, making or reading messages (encode and decode of compression)",
+                         [](auto& row) { return row.exchanged.encoding; });
+  }
+  return {"learners.csv", "one learner of a run", std::move(columns)};
 }
 
 CsvFile<CurveRow> make_curve_csv(bool by_learner, bool compressed) {
@@ -332,7 +337,10 @@ const CsvFile<StalenessRow> staleness_csv{
      {"staleness", "updates", staleness_meaning, &StalenessRow::staleness},
      {"count", "minibatches", "applied with it", &StalenessRow::count, Role::count}}};
 
-const CsvFile<LearnerRow> learners_csv{"learners.csv", "one learner of a run", learner_columns()};
+const CsvFile<LearnerRow>& learners_csv(bool encodes) {
+  static const CsvFile<LearnerRow> files[] = {make_learners_csv(false), make_learners_csv(true)};
+  return files[encodes];
+}
 
 Target target_of(std::string_view of, const std::string& level) {
   const std::string column = (of == "loss" ? "time_to_loss_" : "time_to_error_") + level;

@@ -52,7 +52,7 @@ inline constexpr ExchangeColumn exchange_columns[] = {
      "waiting",
      "time",
      {"idle, up and in no exchange: for other learners, or for the server",
-      "idle - communicating - down"}},
+      "idle - communicating - down (- encoding)"}},
     {&ExchangeTotals::hidden, "hidden", "time", "busy, in an exchange meanwhile"},
     {&ExchangeTotals::sent, "bytes_sent", "bytes",
      "pushed to the server or sent to other learners, where the network has "
@@ -109,7 +109,8 @@ const CsvFile<CurveRow>& curve_csv(bool by_learner, bool compressed);
 /// Of the scenario's points, which all have such rows if one has.
 const CsvFile<CurveRow>& curve_csv(const Point& point);
 extern const CsvFile<StalenessRow> staleness_csv;
-extern const CsvFile<LearnerRow> learners_csv;
+/// encodes: whether messages take time at some point.
+const CsvFile<LearnerRow>& learners_csv(bool encodes);
 
 /// The columns of swept paths, each named as the path, but `sweep.protocol` where whole protocols
 /// are swept, since `protocol` is the column of its name.

@@ -26,9 +26,10 @@ RunResult RunRecorders::finish(const RunRecord& record) {
   }
   if (point_.record_details && point_.knows_learners()) {
     const CountedExchanges counted = counted_exchanges(point_);
-    Spool& rows = rows_of(learners_csv.name);
+    const auto& file = learners_csv(point_.encodes);
+    Spool& rows = rows_of(file.name);
     for (std::size_t i = 0; i < record.learners.size(); ++i)
-      learners_csv.add(rows.end(), {record.learners[i], i, record.totals.time, counted});
+      file.add(rows.end(), {record.learners[i], i, record.totals.time, counted});
   }
   return result_of(record, point_.cluster, curve_.target_times(), curve_.target_intervals(),
                    curve_.first_loss());

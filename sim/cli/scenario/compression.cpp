@@ -54,7 +54,7 @@ void visit_compression(Fields& fields, Point& point) {
   fields.integer("from", point.compressed_from, Need::defaulted, at_least(0),
                  "updates, after which gradients are compressed");
   fields.real("encode", point.encode, Need::defaulted, at_least(0),
-              "time a number of making a message: with a server its learner computes so much "
+              "time a number of making a message: with a server its learner needs so much "
               "longer, else a collective takes it more");
   fields.real("decode", point.decode, Need::defaulted, at_least(0),
               "time a number of reading one: of the server's work, or of a collective for each "

@@ -31,6 +31,7 @@ struct Point {
   Plan first_plan;                    // except for the model's minibatch and the learning rate
   std::uint32_t compressed_from = 0;  // updates
   double encode = 0, decode = 0;      // of messages, time a number
+  bool encodes = false;               // that takes time at some point of the scenario
   std::string protocol_name;          // "k-async"
   Label label;  // its name among the others: "k-async k=4", "async learners=16"
   MakeProtocol make_protocol;

@@ -266,6 +266,9 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
   if (sweep.problems().empty() || sweep.points() == 1) add(problems, idle_keys.problems());
   if (!problems.empty()) throw ScenarioError(std::move(problems));
   name_points(scenario, protocols);
+  const bool encodes = std::ranges::any_of(
+      scenario.points, [](const Point& point) { return point.encode > 0 || point.decode > 0; });
+  for (Point& point : scenario.points) point.encodes = encodes;
   return scenario;
 }
 

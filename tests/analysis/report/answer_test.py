@@ -408,7 +408,7 @@ class Resources(Answers):
         text = (self.folder / "runs.csv").read_text().splitlines()
         text = [text[0] + "," + ",".join(of_runs), *(line + "," + ",".join(map(str, of_runs.values())) for line in text[1:])]
         (self.folder / "runs.csv").write_text("\n".join(text) + "\n")
-        header = "point replica learner busy idle wasted gradients communicating waiting hidden down".split()
+        header = "point replica learner busy idle wasted gradients communicating waiting hidden down".split() + ["encoding"] * ("encoding" in learners)
         rows = [{"point": p, "replica": r, "learner": i, "gradients": 5, "wasted": 0} | learners for p in (0, 1) for r in range(3) for i in (0, 1)]
         fabricate.write_table(self.folder / "learners.csv", header, rows)
         case = self.case()
@@ -421,6 +421,12 @@ class Resources(Answers):
         self.assertIn("learners compute 9 %, communicate 90 % and wait 1 % of the time", words)
         self.assertIn("the busiest resource is the server&#39;s link (its busier direction 46 %)", words)
         self.assertEqual(costs, ["communication costs time", "staleness costs accuracy"])
+
+    def test_making_messages_may_be_what_takes_long(self):
+        learners = {"busy": 20, "idle": 80, "communicating": 10, "waiting": 5, "down": 0, "encoding": 65}
+        words, costs = self.told(learners, link_utilisation=0.1, server_utilisation="")
+        self.assertIn("learners compute 20 %, communicate 10 %, make and read messages 65 % and wait 5 % of the time", words)
+        self.assertEqual(costs, ["making and reading messages costs time", "staleness costs accuracy"])
 
     def test_a_server_that_takes_long_is_named(self):
         learners = {"busy": 20, "idle": 80, "communicating": 10, "waiting": 70, "down": 0}

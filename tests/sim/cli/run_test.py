@@ -242,10 +242,11 @@ class Output(ProgramTest):
         folders = [self.run_small(scenario=quadratic), self.folder / "fit", self.folder / "search"]
         found = {path.name: path.read_text().splitlines()[0].split(",") for folder in folders for path in folder.glob("*.csv")}
         found["gradrace theory"] = self.call("theory", self.write(quadratic))[0].splitlines()[0].split(",")
-        compressed = self.run_small("compressed", scenario=changed(quadratic, compression={"kind": "qsgd", "bits": 4}))
+        compressed = self.run_small("compressed", scenario=changed(quadratic, compression={"kind": "qsgd", "bits": 4, "encode": 0.01}))
         of_messages = ["bits_per_coordinate", "bytes_pushed", "bytes_pulled"]
         self.assertEqual(list(rows(compressed / "runs.csv")[0]), [*found["runs.csv"], *of_messages])
         found["runs.csv"] += of_messages
+        found["learners.csv"].append("encoding")
         peers = changed(SMALL, sweep=None, protocol={"kind": "all-reduce"}, record={"evaluate": "each"}, compression={"kind": "sign", "memory": {}})
         by_learner = rows(self.run_small("peers", scenario=peers) / "curve.csv")
         self.assertEqual(list(by_learner[0]), [*found["curve.csv"], "learner", "compression_error", "bytes", "bits"])
@@ -356,6 +357,26 @@ class Output(ProgramTest):
         (out / "manifest.json").write_text(whole[: whole.index(',\n  "points": [')] + "\n}\n")
         self.call("run", path, "--out", out, "--quiet")
         self.assertIn('"points": [', (out / "manifest.json").read_text())
+
+    def test_what_learners_do_adds_up_where_messages_take_time(self):
+        link = {"bandwidth": 400, "model_bytes": 40}
+        quadratic = {"model": {"kind": "quadratic"}, "stop": {"updates": 30}, "replicas": 1}
+        for network, protocols in ((link, ["sync", "async"]), ({"topology": "mesh", **link}, ["all-reduce"])):
+            scenario = changed(SMALL, **quadratic, cluster={**SMALL["cluster"], "network": network}, sweep=None)
+            kinds = [{"kind": "sign", "encode": time} for time in (0, 0.01)]
+            for protocol in protocols:
+                of_protocol = changed(scenario, protocol={"kind": protocol}, compression=kinds[0])
+                free = rows(self.run_small(f"{protocol}-free", scenario=of_protocol) / "learners.csv")
+                self.assertNotIn("encoding", free[0])
+                both = changed(of_protocol, compression=None, sweep={"compression": kinds})
+                table = rows(self.run_small(protocol, scenario=both) / "learners.csv")
+                parts = ("busy", "communicating", "waiting", "encoding")
+                for row in table:
+                    whole = float(row["busy"]) + float(row["idle"])
+                    self.assertAlmostEqual(sum(float(row[part]) for part in parts), whole, delta=1e-9 * whole)
+                    self.assertEqual(float(row["encoding"]) > 0, row["point"] == "1")
+                again = [{name: row[name] for name in free[0]} for row in table if row["point"] == "0"]
+                self.assertEqual(again, free)
 
     def test_counts_of_the_files_agree(self):
         out = self.run_small()
