@@ -83,7 +83,7 @@ class CpuDevice final : public Device {
       run.layout = layout_of(run.tape.rules, packing_.numbers(), statistics_);
       run.kept = kept_back(run.tape.rules, packing_.numbers());
       run.joint = std::ranges::any_of(run.tape.rules, is_joint);
-      if (!run.joint) run.layout.numbers += carried_beside_memory(run.tape);
+      run.layout.numbers += kept_of_models(run.tape.rules, run.tape.messages);
       run.values.resize(std::max<std::size_t>(1, run.values.size()));
       for (auto& value : run.values) value.resize(run.layout.numbers);
       model_->initialise(run.tape.seed, run.tape.replica, unpacked_);
@@ -111,14 +111,6 @@ class CpuDevice final : public Device {
 
  private:
   static bool is_joint(const Rule& rule) { return rule.back && rule.back->compressor->joint(); }
-
-  /// Numbers at the end of a learner's memory, of what messages of models carry.
-  static std::size_t carried_beside_memory(const Tape& tape) {
-    std::size_t most = 0;
-    for (const Message& message : tape.messages)
-      if (message.compressor) most = std::max(most, message.compressor->carried());
-    return (most + 3) / 4 * 4;
-  }
 
   static void refuse_steps(const Tape& tape) {
     if (std::ranges::none_of(tape.messages, &Message::of_steps) && !remembers_steps(tape.rules))

@@ -121,6 +121,16 @@ std::size_t kept_back(std::span<const Rule> rules, std::size_t parameters) {
   return in_fours(carried) + in_fours(left_out);
 }
 
+std::size_t kept_of_models(std::span<const Rule> rules, std::span<const Message> messages) {
+  if (std::ranges::any_of(
+          rules, [](const Rule& rule) { return rule.back && rule.back->compressor->joint(); }))
+    return 0;
+  std::size_t carried = 0;
+  for (const Message& message : messages)
+    if (message.compressor) carried = std::max(carried, message.compressor->carried());
+  return in_fours(carried);
+}
+
 StateLayout layout_of(std::span<const Rule> rules, std::size_t parameters,
                       const Statistics& statistics) {
   const auto d = static_cast<std::uint32_t>(parameters);

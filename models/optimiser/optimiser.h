@@ -49,7 +49,10 @@ bool remembers_steps(std::span<const Rule> rules);
 /// Numbers of a state, its last ones, that are kept of messages back: what their compressor
 /// carries, then what they left out [parameters], if that is remembered.
 std::size_t kept_back(std::span<const Rule> rules, std::size_t parameters);
-/// The latter, of the state that begins there.
+/// Numbers of each state besides: at the end of a learner's memory what its messages of models
+/// carry.  0 where all learners step together, so that it is in what is kept of messages back.
+std::size_t kept_of_models(std::span<const Rule> rules, std::span<const Message> messages);
+/// What messages back left out, of the state that begins there.
 template <class Real>
 Real* memory_back(const StateLayout& layout, Real* state) {
   return state + layout.numbers - (layout.parameters + 3) / 4 * 4;

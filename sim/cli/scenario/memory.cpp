@@ -20,10 +20,11 @@ constexpr double least_states = 2;  // what an update reads and what it makes
 
 std::string gigabytes(double bytes) { return short_number(bytes / gigabyte, 3) + " GB"; }
 
-std::vector<Rule> rules_of(const Race& race) {
-  std::vector<Rule> rules;
-  for (const Plan& plan : race.plans) rules.push_back(plan.rule);
-  return rules;
+template <class Part>
+std::vector<Part> of_plans(const Race& race, Part Plan::*part) {
+  std::vector<Part> parts;
+  for (const Plan& plan : race.plans) parts.push_back(plan.*part);
+  return parts;
 }
 
 double sum_of_bytes(const std::vector<MemoryPart>& parts) {
@@ -53,7 +54,9 @@ void add_layers(ModelMemory& memory, const Point& point) {
 }  // namespace
 
 double state_bytes(const Race& race, const ValueLayout& value) {
-  const std::size_t numbers = layout_of(rules_of(race), value.numbers, value.statistics).numbers;
+  const std::vector<Rule> rules = of_plans(race, &Plan::rule);
+  const std::size_t numbers = layout_of(rules, value.numbers, value.statistics).numbers +
+                              kept_of_models(rules, of_plans(race, &Plan::message));
   return static_cast<double>(numbers) * static_cast<double>(value.bytes_of_number);
 }
 

@@ -56,6 +56,13 @@ class Memory(ProgramTest):
         model = {"model": {"kind": "quadratic", "dimensions": 1_000_000}, "learning_rate": QUADRATIC["learning_rate"]}
         self.check(scenario(8, {"kind": "d-psgd", "graph": "ring"}, 3, record={"every_updates": 1}, **model))
 
+    def test_of_factors_that_messages_carry(self):
+        """Nine columns for ten rows: nearly as much as the model, beside every value."""
+        data = {"kind": "synthetic", "features": 40_000, "rows": 64, "test_rows": 8}
+        model = {"model": {"kind": "softmax", "dataset": data, "minibatch": 1}, "learning_rate": QUADRATIC["learning_rate"]}
+        power = {"kind": "power", "rank": 9, "memory": {}}
+        self.check(scenario(64, {"kind": "local-sgd", "tau": 2}, 6, compression=power, **model))
+
     def test_of_many_targets(self):
         levels = {"targets": {"loss": [i / 1e5 for i in range(1, 50_000)]}, "record": {"every_updates": 5}}
         self.check(scenario(4, {"kind": "async"}, 20, **levels, **QUADRATIC))
