@@ -213,9 +213,8 @@ std::optional<double> ClusterRuntimes::kth_smallest(std::uint32_t learners, std:
   return integrate_kth_smallest(draws, k);
 }
 
-/// A list longer than the learners has values that no learner takes.
-static void examine_length(Fields& fields, std::string_view key, std::size_t length,
-                           std::uint32_t learners) {
+void examine_length(Fields& fields, std::string_view key, std::size_t length,
+                    std::uint32_t learners) {
   const std::string most = std::to_string(learners);
   fields.idle(key, length > learners,
               "has " + std::to_string(length) + " values, and there are " + most +

@@ -72,6 +72,10 @@ struct ClusterRuntimes {
   std::vector<LawOfSome> laws_of(std::uint32_t learners, std::uint32_t samples) const;
 };
 
+/// A list, of which learners take values in turn, is idle if it has values that no learner takes.
+void examine_length(Fields& fields, std::string_view key, std::size_t length,
+                    std::uint32_t learners);
+
 /// Visits the fields of `cluster` that are about the times of minibatches.
 void visit_cluster_runtimes(Fields& fields, ClusterRuntimes& cluster, std::uint32_t learners);
 

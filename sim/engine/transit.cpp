@@ -26,8 +26,19 @@ Transit::Transit(const TransitFacts& facts, std::vector<Carriage> carried, const
       ways_(learners),
       totals_(learners),
       waiting_(learners + 1) {
-  if (!facts.network || !facts.network->bandwidth) return;
-  for (auto* link : {&outgoing_, &incoming_}) link->emplace(*facts.network->bandwidth, learners);
+  if (!facts.network || !facts.network->carries()) return;
+  const std::vector<double>& of_learners = facts.network->card_bandwidths;
+  std::vector<double> cards = of_learners;
+  if (cards.empty()) cards.push_back(SharedLink::unlimited);
+  std::ranges::sort(cards);
+  cards.erase(std::unique(cards.begin(), cards.end()), cards.end());
+  if (!of_learners.empty()) card_of_.clear();
+  for (const double card : of_learners) {
+    const auto place = std::ranges::lower_bound(cards, card) - cards.begin();
+    card_of_.push_back(static_cast<std::uint32_t>(place));
+  }
+  for (auto* link : {&outgoing_, &incoming_})
+    link->emplace(facts.network->bandwidth.value_or(SharedLink::unlimited), cards);
 }
 
 std::uint32_t Transit::slots(const TransitFacts& facts, std::uint32_t learners) {
@@ -53,7 +64,7 @@ Happening Transit::on_event(std::uint32_t event, double now) {
     const double bytes = up(way);
     totals_[event].sent += bytes;
     ++totals_[event].messages;
-    incoming_->enter(event, bytes, now);
+    incoming_->enter(event, bytes, now, card(event));
     schedule(*incoming_, incoming);
     return {Kind::passage};
   }
@@ -104,7 +115,7 @@ void Transit::pull(std::uint32_t learner, double from) {
   const double bytes = way.lacks == Way::none ? carried.down : way.lacks * carried.back;
   totals_[learner].received += bytes;
   ways_[learner].place = Place::outgoing;
-  outgoing_->enter(learner, bytes, from);
+  outgoing_->enter(learner, bytes, from, card(learner));
   schedule(*outgoing_, outgoing);
 }
 
@@ -117,10 +128,12 @@ void Transit::travel(std::uint32_t learner, double from) {
   way.place = Place::away;
   way.version = way.reads;
   way.follows = carried_[way.plan].sends_back;
-  way.begin = from + latency(network.pull, Purpose::pull);
+  way.begin = from + latency(network.pull, Purpose::pull) + network.latency(learner);
   way.begin += time_of_reading(way);
   way.runtime = runtime_(learner, way.begin);
-  queue_.schedule(learner, way.begin + way.runtime + latency(network.push, Purpose::push),
+  const double computed = way.begin + way.runtime;
+  queue_.schedule(learner,
+                  computed + latency(network.push, Purpose::push) + network.latency(learner),
                   EventClass::arrival);
 }
 
@@ -203,10 +216,10 @@ TripFacts Transit::end(std::uint32_t learner, double now) {
   totals_[learner].communicating += ended.communicating();
   totals_[learner].encoding += ended.reading + ended.making;
   if (way.place == Place::outgoing) {
-    outgoing_->remove(learner, now);
+    outgoing_->remove(learner, now, card(learner));
     schedule(*outgoing_, outgoing);
   } else if (way.place == Place::incoming) {
-    incoming_->remove(learner, now);
+    incoming_->remove(learner, now, card(learner));
     schedule(*incoming_, incoming);
   }
   way.place = Place::nowhere;
@@ -222,7 +235,8 @@ ExchangeTotals Transit::exchanged(std::uint32_t learner, double now) const {
 Utilisation Transit::utilisation(double now) const {
   Utilisation share;
   if (now <= 0) return share;
-  if (outgoing_) share.link = std::max(outgoing_->busy(now), incoming_->busy(now)) / now;
+  if (facts_.network && facts_.network->bandwidth)
+    share.link = std::max(outgoing_->busy(now), incoming_->busy(now)) / now;
   if (facts_.server) share.server = (ordered_ - std::max(0.0, free_at_ - now)) / now;
   return share;
 }

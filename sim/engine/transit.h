@@ -19,12 +19,20 @@
 namespace gradrace {
 
 /// The way between the server and a learner.  A model that is pulled passes the server's outgoing
-/// link and takes the time `pull` more; a gradient takes the time `push` and passes the incoming
-/// link.
+/// link and the learner's card, and takes the latency of the card and the time `pull` more; a
+/// gradient takes that latency and the time `push`, and passes the card and the incoming link.
 struct ServerLinks {
   std::shared_ptr<const Distribution> pull, push;  // null: no time
   std::optional<double> bandwidth;  // of each of the two links, bytes per unit of time
   double model_bytes = 0;
+  std::vector<double> card_bandwidths;    // of the learners in turn, each way; empty: no limit
+  std::vector<double> card_latencies{0};  // likewise, of a message
+
+  /// Whether bytes take time.
+  bool carries() const { return bandwidth || !card_bandwidths.empty(); }
+  double latency(std::uint32_t learner) const {
+    return card_latencies[learner % card_latencies.size()];
+  }
 };
 
 /// What passes between a learner and the server under a plan.
@@ -166,6 +174,7 @@ class Transit {
   double time_of_reading(const Way& way) const {
     return way.lacks == Way::none ? 0 : way.lacks * carried_[way.plan].reading_back;
   }
+  std::uint32_t card(std::uint32_t learner) const { return card_of_[learner % card_of_.size()]; }
   void pull(std::uint32_t learner, double from);
   void travel(std::uint32_t learner, double from);
   Happening reach_server(std::uint32_t who, double now);
@@ -188,8 +197,9 @@ class Transit {
   EventQueue& queue_;
   const std::uint32_t first_slot_;
   const Runtime runtime_;
-  std::vector<Way> ways_;               // of the learners
-  std::vector<ExchangeTotals> totals_;  // likewise
+  std::vector<Way> ways_;                  // of the learners
+  std::vector<ExchangeTotals> totals_;     // likewise
+  std::vector<std::uint32_t> card_of_{0};  // of the learners in turn: their place on links
   std::optional<SharedLink> outgoing_, incoming_;
   boost::circular_buffer<std::uint32_t>
       waiting_;                // learners' gradients and the timer, not taken up

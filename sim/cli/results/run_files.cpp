@@ -197,7 +197,7 @@ CountedExchanges counted_exchanges(const Point& point) {
   const auto protocol = point.make_protocol();
   if (protocol.has_server()) {
     const auto& links = point.cluster.transit.network;
-    return {.bytes = links && links->bandwidth};
+    return {.bytes = links && links->carries()};
   }
   const auto& network = point.cluster.peers;
   return {.bytes = network && network->model_bytes > 0,
@@ -306,7 +306,8 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept, const std::vecto
   };
   add_utilisation("link_utilisation",
                   "of sim_time in which the server's link (cluster.network.bandwidth) was busy, in "
-                  "its busier direction",
+                  "its busier direction; while cards hold all transfers back, the share of it that "
+                  "they take",
                   &Utilisation::link);
   add_utilisation("server_utilisation",
                   "of sim_time in which the server itself (cluster.server) was busy",

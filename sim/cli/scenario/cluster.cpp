@@ -80,6 +80,13 @@ void visit_cluster(Fields& fields, Cluster& cluster) {
   ClusterNetwork network;
   read_kind(fields, "network", topology_catalog(), network, Need::none,
             "the way between server and learners, or among learners (default: no time)");
+  if (const auto& links = network.server) {
+    const auto examine = [&](std::string_view key, const std::vector<double>& of_learners) {
+      examine_length(fields, key, of_learners.size(), cluster.learners);
+    };
+    examine("network.card.bandwidth", links->card_bandwidths);
+    examine("network.card.latency", links->card_latencies);
+  }
   cluster.transit.network = network.server;
   cluster.peers = network.peers;
   visit_server(fields, cluster.transit.server);

@@ -179,7 +179,7 @@ void check_compression(Fields& fields, const Point& point) {
                     "without it; or device: cpu");
   const auto& network = point.cluster.transit.network;
   const bool carried = protocol.has_server()
-                           ? network && network->bandwidth.has_value()
+                           ? network && network->carries()
                            : point.cluster.peers && point.cluster.peers->model_bytes > 0;
   fields.idle("compression.code", !carried, "is of bytes, and they take no time here",
               "cluster.network with bandwidth and model_bytes");

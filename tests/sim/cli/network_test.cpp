@@ -48,6 +48,30 @@ TEST_CASE("network: a star needs no topology, and what is resolved is as the fil
   CHECK(read(named).cluster.transit.network->model_bytes == 50);
 }
 
+TEST_CASE("network: cards of learners around a server") {
+  const auto links = [](const std::string& card) {
+    return *read(R"({"model_bytes": 50, "card": )" + card + "}").cluster.transit.network;
+  };
+  CHECK(links(R"({"bandwidth": 10})").card_bandwidths == std::vector<double>{10});
+  CHECK(links(R"({"bandwidth": 10})").latency(3) == 0);
+  CHECK(links(R"({"bandwidth": [10, 20], "latency": [0, 1, 2]})").latency(5) == 2);
+  CHECK(links(R"({"bandwidth": 10})").carries());
+  CHECK_FALSE(links(R"({"latency": 10})").carries());
+
+  const auto problems = [](const std::string& keys) { return read("{" + keys + "}").problems; };
+  CHECK(problems(R"("card": {"latency": 1})") == "");
+  CHECK(problems(R"("card": {"bandwidth": 1})")
+            .starts_with("cluster.network.model_bytes: is missing, and a bandwidth says nothing"));
+  CHECK(problems(R"("model_bytes": 1, "card": {"latency": 1})") ==
+        "cluster.network.model_bytes: says nothing without the other of the two\n"
+        "    allowed: bandwidth, here or in card, and model_bytes\n");
+  CHECK(problems(R"("model_bytes": 1, "bandwidth": 1, "card": {"bandwidth": [], "latency": -1})") ==
+        "cluster.network.card.bandwidth: must be at least one\n"
+        "cluster.network.card.latency: must be >= 0, got -1\n");
+  CHECK(problems(R"("model_bytes": 1e300, "card": {"bandwidth": [1e300, 1]})")
+            .starts_with("cluster.network.card.bandwidth: makes a transfer of model_bytes take"));
+}
+
 TEST_CASE("network: a mesh and its defaults") {
   const Read mesh =
       read(R"({"topology": "mesh", "latency": 2, "bandwidth": 10, "model_bytes": 5})");
@@ -100,7 +124,8 @@ TEST_CASE("network: each collective by its name") {
 
 TEST_CASE("network: what a topology lacks is refused by name") {
   CHECK(read(R"({"latency": 2})").problems ==
-        "cluster.network.latency: unknown key\n    allowed: pull, push, bandwidth, model_bytes\n");
+        "cluster.network.latency: unknown key\n    allowed: pull, push, bandwidth, model_bytes, "
+        "card\n");
   CHECK(read(R"({"topolgy": "mesh"})").problems.find("topology") != std::string::npos);
   CHECK(read(R"({"topology": "ring"})").problems.find("allowed: star, mesh, nodes") !=
         std::string::npos);

@@ -238,6 +238,40 @@ TEST_CASE("transit: computing, communicating, waiting and down add up, and links
   }
 }
 
+TEST_CASE("transit: a learner's card, each way apart, worked by hand") {
+  // Alone a model of 2 bytes takes 2 / 4 on the link and 2 / 1 on the card, and 0.25 more.
+  const auto time = [](const std::string& network, std::uint32_t learners) {
+    return run_timing(race_on(learners, R"("runtime": )" + one,
+                              R"("network": {"model_bytes": 2, )" + network + "}",
+                              R"({"kind": "sync"})", R"({"updates": 1})"))
+        .totals.time;
+  };
+  const std::string card = R"("card": {"bandwidth": 1, "latency": 0.25})";
+  CHECK(time(R"("bandwidth": 4, )" + card, 1) == 2.25 + 1 + 2.25);
+  CHECK(time(R"("bandwidth": 4, )" + card, 4) == 2.25 + 1 + 2.25);
+  CHECK(time(R"("bandwidth": 4, )" + card, 8) == 4.25 + 1 + 4.25);
+  CHECK(time(card, 8) == 2.25 + 1 + 2.25);
+  // Cards of 1 and 3 of a link of 4: both models are carried as fast as the cards take them.
+  CHECK(time(R"("bandwidth": 4, "card": {"bandwidth": [1, 3], "latency": [0, 1]})", 2) == 5);
+  // Of a link of 2: 1 each.  Learner 1 computes from 3 on, learner 0 from 2 on; alone it pushes
+  // from 3 to 5 through its card, learner 1 from 5 on, as its latency comes first.
+  CHECK(time(R"("bandwidth": 2, "card": {"bandwidth": [1, 3], "latency": [0, 1]})", 2) == 6);
+}
+
+TEST_CASE("transit: cards carry what they are sent, and the link is as busy as they make it") {
+  const RunRecord record = run_timing(race_on(2, R"("runtime": )" + one,
+                                              R"("network": {"model_bytes": 2, "bandwidth": 8,
+                                        "card": {"bandwidth": 1, "latency": 0.5}})",
+                                              R"({"kind": "sync"})", R"({"updates": 3})"));
+  REQUIRE(record.totals.time == 3 * (2.5 + 1 + 2.5));
+  CHECK(record.utilisation.link == 3 * 2 * 2.0 / 8 / 18);
+  for (const LearnerTotals& learner : record.learners) {
+    CHECK(learner.exchanged.communicating == 3 * 5);
+    CHECK(learner.exchanged.sent == 3 * 2);
+    CHECK(learner.exchanged.waiting == 0);
+  }
+}
+
 TEST_CASE("transit: two learners at a serial server, worked by hand") {
   // A push takes a quarter.  Learner 0 has its first gradient taken up from 1.25 to 2.25; the
   // update takes 1, so it leaves at 3.25, and learner 1, there since 1.75, is served from 3.25 on.

@@ -9,10 +9,29 @@ constexpr Page page{
     .definition =
         "Learners around a server.  A model that is pulled passes the server's outgoing link, a "
         "gradient its incoming one; the transfers under way share a link equally.  A model takes "
-        "the time `pull` after its transfer, a gradient the time `push` before it.",
-    .source = "processor sharing",
-    .example = R"({"topology": "star", "bandwidth": 1e9, "model_bytes": 1e8})",
+        "the time `pull` after its transfer, a gradient the time `push` before it.\n\n"
+        "A learner's `card` carries models and gradients apart, each at its bandwidth at most, and "
+        "takes its latency once a message, beside `pull` and `push`.  What slow cards leave of "
+        "their share of the server's link the others share equally, and so on (max-min fairness): "
+        "a transfer goes as fast as the slower of card and share allows.",
+    .source = "processor sharing; max-min fairness: Bertsekas, Gallager, Data Networks, sec. 6.5.2",
+    .example =
+        R"({"topology": "star", "bandwidth": 1e9, "model_bytes": 1e8, "card": {"bandwidth": 3e8}})",
 };
+
+void visit_card(Fields& fields, ServerLinks& links) {
+  if (!fields.open("card", Need::none, "a learner's network card (default: no time)")) return;
+  fields.reals("bandwidth", links.card_bandwidths, Need::none, positive(),
+               "each way, bytes per unit of time; of a list learner l has the one at l mod length "
+               "(default: no limit)");
+  fields.reals("latency", links.card_latencies, Need::defaulted, at_least(0),
+               "of a model after its transfer, and of a gradient before it; a list as that of "
+               "bandwidth");
+  if (fields.has("bandwidth") && links.card_bandwidths.empty())
+    fields.complain("bandwidth", "must be at least one");
+  if (links.card_latencies.empty()) fields.complain("latency", "must be at least one");
+  fields.close();
+}
 
 ClusterNetwork read(Fields& fields) {
   ServerLinks links;
@@ -26,12 +45,19 @@ ClusterNetwork read(Fields& fields) {
       "time (default: no limit)");
   fields.real("model_bytes", links.model_bytes, Need::none, positive(),
               "size of the model, and of a gradient");
-  if (fields.has("bandwidth") != fields.has("model_bytes")) {
+  visit_card(fields, links);
+  const bool of_cards = !links.card_bandwidths.empty();
+  if (of_cards && !fields.has("model_bytes")) {
+    fields.complain("model_bytes", "is missing, and a bandwidth says nothing without it");
+  } else if (fields.has("bandwidth") != fields.has("model_bytes") && !of_cards) {
     fields.complain(fields.has("bandwidth") ? "bandwidth" : "model_bytes",
-                    "says nothing without the other of the two", "bandwidth and model_bytes");
-  } else if (fields.good() && links.bandwidth) {
-    check_transfer(fields, "bandwidth", links.model_bytes / *links.bandwidth);
+                    "says nothing without the other of the two",
+                    "bandwidth, here or in card, and model_bytes");
   }
+  if (!fields.good()) return {links, {}};
+  if (links.bandwidth) check_transfer(fields, "bandwidth", links.model_bytes / *links.bandwidth);
+  for (const double card : links.card_bandwidths)
+    check_transfer(fields, "card.bandwidth", links.model_bytes / card);
   return {links, {}};
 }
 
