@@ -42,10 +42,10 @@ struct NicUse {
 /// What an exchange asks of the links.
 struct Transfer {
   double latency = 0;  // comes first, and takes no bandwidth
-  double coding = 0;   // of that: making and reading messages
   double bytes = 0;    // that flow then, one after another
   double bandwidth = std::numeric_limits<double>::infinity();  // the smallest on its way
   std::vector<NicUse> nics = {};                               // where they are shared
+  double coding = 0;  // of the latency: making and reading messages
 
   /// The time that it takes if its messages share nothing.
   double alone() const { return latency + bytes / bandwidth; }
