@@ -19,7 +19,11 @@ it, is there at
 
     1 - backward (1 - b / B)
 
-of the minibatch's time, and is exchanged when all learners have it and the part before is done.)",
+of the minibatch's time, and is exchanged when all learners have it and the part before is done.
+
+With `accumulate` m > 1 a learner computes m minibatches at the value that all hold, one after
+another, before the exchange; the update has the mean of all P m gradients, and what is sent is as
+large as one.)",
     .source =
         "Patarasuk, Yuan, J. Parallel Distrib. Comput. 2009; Sergeev, Del Balso, arXiv "
         "1802.05799 (Horovod); buckets: Li et al., VLDB 2020 (PyTorch DDP)",
@@ -28,7 +32,7 @@ of the minibatch's time, and is exchanged when all learners have it and the part
 class AllReduce final : public PeerProtocol {
  public:
   struct Config {
-    std::uint32_t buckets = 1;
+    std::uint32_t buckets = 1, accumulate = 1;
     double backward = 2.0 / 3;
   };
   static void visit(Fields& fields, Config& config, std::uint32_t) {
@@ -39,20 +43,27 @@ class AllReduce final : public PeerProtocol {
     fields.idle("backward", config.buckets == 1 && config.backward != Config().backward,
                 "says nothing of one bucket, which is exchanged when all is computed",
                 "buckets from 2 on");
+    fields.integer("accumulate", config.accumulate, Need::defaulted, between(1, 1e6),
+                   "m: minibatches of a learner in an update");
+    if (config.accumulate > 1 && config.buckets > 1)
+      fields.complain("accumulate", "does not go with buckets, which begin in the last minibatch",
+                      "1, or buckets: 1");
   }
 
   AllReduce(const Config& config, std::uint32_t learners) : config_(config), learners_(learners) {}
 
   void start(Peers& peers) override {
     all_ = everyone(learners_);
-    arrived_.reserve(learners_);
+    arrived_.reserve(k());
+    made_.assign(learners_, 0);
     begin(peers);
   }
 
   void on_gradient(Peers& peers, const GradientFacts& arrival) override {
     arrived_.push_back(arrival);
+    if (++made_[arrival.learner] % config_.accumulate != 0) return peers.compute(arrival.learner);
     const bool last = part_ + 1 == config_.buckets;  // of the others the timer tells
-    if (arrived_.size() == all_.size() && last && !under_way_) exchange(peers);
+    if (are_all_there() && last && !under_way_) exchange(peers);
   }
 
   void on_timer(Peers& peers) override { exchange(peers); }
@@ -71,7 +82,7 @@ class AllReduce final : public PeerProtocol {
             .one_group = true,
             .may_be_phase = true};
   }
-  std::uint32_t k() const override { return learners_; }
+  std::uint32_t k() const override { return learners_ * config_.accumulate; }
   std::uint32_t gradients_of_step() const override { return k(); }
 
   Theory theory(const Conditions& conditions) const override {
@@ -81,6 +92,12 @@ class AllReduce final : public PeerProtocol {
     const double part =
         collective_time(conditions.network, everyone(learners_), 1.0 / config_.buckets);
     theory.exchange_time = config_.buckets * part;
+    if (config_.accumulate > 1) {
+      if (const auto slowest = slowest_of(conditions, config_.accumulate))
+        theory.iteration_time = {
+            {slowest->high + part, slowest->low == slowest->high ? Basis::exact : Basis::upper}};
+      return theory;
+    }
     if (const auto time = iteration_time(conditions, part))
       theory.iteration_time = {{*time, Basis::exact}};
     return theory;
@@ -102,6 +119,8 @@ class AllReduce final : public PeerProtocol {
     return alone + (B - 1) * backward / B * (hidden - *slowest_minibatch(conditions, hidden));
   }
 
+  bool are_all_there() const { return arrived_.size() == k(); }
+
   void begin(Peers& peers) {
     arrived_.clear();
     part_ = 0;
@@ -121,7 +140,7 @@ class AllReduce final : public PeerProtocol {
   /// The next part is exchanged when all have it.
   void await(Peers& peers) {
     if (part_ + 1 < config_.buckets) return peers.timer(std::max(peers.time(), ready_[part_]));
-    if (arrived_.size() == all_.size()) exchange(peers);
+    if (are_all_there()) exchange(peers);
   }
 
   void exchange(Peers& peers) {
@@ -134,8 +153,9 @@ class AllReduce final : public PeerProtocol {
   const std::uint32_t learners_;
   std::vector<std::uint32_t> all_;
   std::vector<GradientFacts> arrived_;
-  std::vector<double> ready_;  // [b - 1]: when all have part b, but for the last
-  std::uint32_t part_ = 0;     // begun
+  std::vector<std::uint64_t> made_;  // [learner]: minibatches
+  std::vector<double> ready_;        // [b - 1]: when all have part b, but for the last
+  std::uint32_t part_ = 0;           // begun
   bool under_way_ = false;
 };
 

@@ -1,4 +1,5 @@
 #include "protocols/bases/k_gradients.h"
+#include "protocols/clients/clients.h"
 
 namespace gradrace {
 
@@ -33,6 +34,6 @@ class KSync final : public KLearners {
 
 }  // namespace
 
-extern const ProtocolEntry k_sync_entry{page, read_protocol<KSync>};
+extern const ProtocolEntry k_sync_entry{page, read_with_clients<KSync>};
 
 }  // namespace gradrace

@@ -1,4 +1,4 @@
-#include "sim/make_protocol.h"
+#include "protocols/clients/clients.h"
 
 namespace gradrace {
 
@@ -45,7 +45,7 @@ class Sync final : public ServerProtocol {
 
 }  // namespace
 
-extern const ProtocolEntry sync_entry{page, read_protocol<Sync>};
-extern const ProtocolEntry hardsync_entry{hardsync_page, read_protocol<Sync>};
+extern const ProtocolEntry sync_entry{page, read_with_clients<Sync>};
+extern const ProtocolEntry hardsync_entry{hardsync_page, read_with_clients<Sync>};
 
 }  // namespace gradrace

@@ -67,7 +67,8 @@ class Peers {
 
   /// The value of the gradient's learner moves by it, which has arrived.
   virtual void step(const GradientFacts& gradient) = 0;
-  /// Learners that all hold one value move it by the mean of their gradients, in that order.
+  /// Learners that all hold one value move it by the mean of their gradients, in that order; each
+  /// may have several.
   virtual void step_all(std::span<const GradientFacts> gradients) = 0;
 
   /// The sum of weight times parameters over the terms, in that order, with the optimiser's state

@@ -37,6 +37,7 @@ struct Traits {
   bool pauses = false;        // orders pauses
   bool fewer_than_k = false;  // an update may have fewer than K gradients
   bool holds = false;         // orders hold(): it may not be a phase of `switch`
+  bool bounds_staleness = false;
 
   // Without one.
   enum class Exchange : std::uint8_t { collective, of_neighbours, of_pairs };

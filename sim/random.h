@@ -38,6 +38,7 @@ enum class Purpose : std::uint8_t {
   order_statistic,      // time of the draw-th update, where that alone is drawn
   repair,               // time from a learner's draw-th failure to its return
   compression,          // rounding in the message of a learner's draw-th minibatch
+  clients,              // choices of a protocol with a server, the draw-th
 };
 
 /// The name of a random stream.  Equal names give equal numbers, on every machine and in any order

@@ -6,6 +6,7 @@
 #include "sim/evaluation.h"
 #include "sim/gradient_facts.h"
 #include "sim/protocol.h"
+#include "sim/random.h"
 
 namespace gradrace {
 
@@ -23,6 +24,8 @@ class Server {
   /// The clock.
   virtual double time() const = 0;
   virtual const Work& work() const = 0;
+  /// The random numbers of the protocol's choice of that number.
+  virtual Stream random(std::uint32_t number) const = 0;
 
   /// The idle learner reads the current version and starts its next minibatch.
   virtual void dispatch(std::uint32_t learner) = 0;

@@ -171,6 +171,19 @@ struct Message {
 
 struct Optimiser;  // models/optimiser/optimiser.h
 
+/// What a server makes of a gradient g, clipped, that was computed at w_at and moves w:
+///
+///     g + lambda g (*) g (*) (w - w_at),
+///
+/// number by number, statistics apart.  Adaptive: lambda / sqrt(m + 1e-7) in place of lambda, where
+/// m = mean_square m + (1 - mean_square) g (*) g, from 0, gradient by gradient, is kept with the
+/// value (DC-ASGD: Zheng et al., ICML 2017).
+struct DelayCompensation {
+  double lambda = 0;
+  bool adaptive = false;
+  double mean_square = 0.95;
+};
+
 /// What acts once per update: the optimiser on the sum of weight g and the state, sgd where there
 /// is none.  With a distance the weight of a gradient computed at w_at is first multiplied by
 /// min(1, distance / ||w - w_at||^2).  With ema, a' = ema a + (1 - ema) w' from a = w_0 is
@@ -183,6 +196,7 @@ struct Rule {
   double ema = 0;                            // 0: w' itself
   double distance = 0;                       // 0: none
   std::shared_ptr<const Message> back = {};  // null: the sum itself
+  std::optional<DelayCompensation> delay = {};
 };
 
 /// What holds for a whole run.

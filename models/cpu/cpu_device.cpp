@@ -42,6 +42,7 @@ struct ReplayedRun {
   /// A learner's memory; null: it has none there.
   Real* memory(Slot slot) { return slot == no_slot ? nullptr : values[slot].data(); }
   StateAt<Real> at(Slot slot) { return layout.at(values[slot].data()); }
+  Real* mean_square(Slot slot) { return values[slot].data() + layout.mean_square; }
   std::span<const Real> w(Slot slot) { return {values[slot].data(), layout.parameters}; }
   std::span<Real> kept_back(Slot slot) { return std::span(values[slot]).last(kept); }
   std::span<const Real> learnt(Slot slot) { return {values[slot].data(), layout.learnt}; }
@@ -79,7 +80,7 @@ class CpuDevice final : public Device {
       run.remembered.clear();
       run.remembered_back = 0;
       run.updates = 0;
-      run.lowering = Lowering(order_, run.rate_factors.wanted());
+      run.lowering = Lowering(order_, run.rate_factors.wanted() || compensates(run.tape));
       run.layout = layout_of(run.tape.rules, packing_.numbers(), statistics_);
       run.kept = kept_back(run.tape.rules, packing_.numbers());
       run.joint = std::ranges::any_of(run.tape.rules, is_joint);
@@ -111,6 +112,10 @@ class CpuDevice final : public Device {
 
  private:
   static bool is_joint(const Rule& rule) { return rule.back && rule.back->compressor->joint(); }
+
+  static bool compensates(const Tape& tape) {
+    return std::ranges::any_of(tape.rules, [](const Rule& rule) { return rule.delay.has_value(); });
+  }
 
   static void refuse_steps(const Tape& tape) {
     if (std::ranges::none_of(tape.messages, &Message::of_steps) && !remembers_steps(tape.rules))
@@ -231,7 +236,9 @@ class CpuDevice final : public Device {
     const Step& step = program.steps[number];
     const Rule& rule = run.tape.rules[step.rule];
     const bool plain = is_plain(optimiser_of(rule), run.layout) && statistics_.count == 0 &&
-                       !rule.back && !run.tape.wants_norms;
+                       !rule.back && !rule.delay && !run.tape.wants_norms;
+    if (run.layout.mean_square > 0)
+      std::copy_n(run.mean_square(step.base), run.layout.learnt, run.mean_square(step.out));
     double rate = 0;
     bool moved = false;
     for (std::uint32_t i = step.first; i < step.first + step.count; ++i) {
@@ -246,12 +253,12 @@ class CpuDevice final : public Device {
       const Real* const sum = i > step.first ? step_.data() : nullptr;
       compute_ahead(run, program, number, i);
       if (ahead_.has(i)) {
-        add(run, use, gradients_ahead_[i - ahead_.first], weight, sum);
+        add(run, step, use, gradients_ahead_[i - ahead_.first], weight, sum);
         continue;
       }
-      if (use.computed || use.again || run.tape.recipes[use.recipe].clip > 0) {
+      if (use.computed || use.again || run.tape.recipes[use.recipe].clip > 0 || rule.delay) {
         if (!use.computed) compute(run, program, i, use.at);
-        add(run, use, run.gradients[use.place], weight, sum);
+        add(run, step, use, run.gradients[use.place], weight, sum);
         continue;
       }
       moved = plain && i + 1 == step.first + step.count;
@@ -356,15 +363,21 @@ class CpuDevice final : public Device {
   }
 
   /// A gradient or message that is there, to the step.
-  void add(const ReplayedRun<Real>& run, const SlotUse& use, std::span<const Real> gradient,
-           double weight, const Real* sum) {
+  void add(ReplayedRun<Real>& run, const Step& step, const SlotUse& use,
+           std::span<const Real> gradient, double weight, const Real* sum) {
     const double clip = use.message ? 0 : run.tape.recipes[use.recipe].clip;
     const auto g = learnt(gradient, statistics_);
     const double clipped = clip > 0 ? weight * clip_factor<Real>(clip, g) : weight;
-    for (std::size_t j = 0; j < gradient.size(); ++j) {
+    const auto& delay = run.tape.rules[step.rule].delay;
+    for (std::size_t j = delay ? g.size() : 0; j < gradient.size(); ++j) {
       const Real factor = static_cast<Real>(j < g.size() ? clipped : weight);
       step_[j] = (sum ? sum[j] : Real{0}) + factor * gradient[j];
     }
+    if (!delay) return;
+    if (!sum) std::fill_n(step_.begin(), g.size(), Real{0});
+    add_compensated<Real>(*delay, {weight, clip > 0 ? clip_factor<Real>(clip, g) : 1}, g,
+                          run.w(step.base).data(), run.w(use.at).data(), run.mean_square(step.out),
+                          step_.data());
   }
 
   void average(ReplayedRun<Real>& run, const Program& program, const Step& step) {

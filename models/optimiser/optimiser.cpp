@@ -12,12 +12,32 @@ namespace gradrace {
 
 namespace {
 
+void visit_delay(Fields& fields, std::optional<DelayCompensation>& delay) {
+  if (!fields.open("delay_compensation", Need::none,
+                   "the server adds lambda g g (w - w_read) to a gradient g, number by number: the "
+                   "change of the gradient since it was read, its Hessian taken for lambda g g "
+                   "(DC-ASGD: Zheng et al., ICML 2017)"))
+    return;
+  delay.emplace();
+  fields.real("lambda", delay->lambda, Need::required, positive(),
+              "factor of g g, in units of 1 / loss; adaptive: of g g over its root mean square");
+  fields.flag("adaptive", delay->adaptive, Need::defaulted,
+              "lambda / sqrt(m + 1e-7), m the moving mean of g g");
+  fields.real("mean_square", delay->mean_square, Need::defaulted, from_below(0, 1),
+              "what is left of m at a gradient");
+  fields.idle("mean_square", !delay->adaptive, "is of the adaptive rule",
+              "adaptive: true beside it");
+  fields.close();
+}
+
 template <class Kind>
 OptimiserKeys read(Fields& fields) {
   Kind kind;
   std::optional<double> clip;
   double ema = 0;
+  std::optional<DelayCompensation> delay;
   kind.visit(fields);
+  visit_delay(fields, delay);
   fields.real("clip", clip, positive(),
               "its learner scales each gradient down to this L2 norm at most, before it is sent "
               "(Pascanu et al., ICML 2013)");
@@ -25,7 +45,7 @@ OptimiserKeys read(Fields& fields) {
               "what is evaluated is a' = ema a + (1 - ema) w', once per update from a = w_0 "
               "(Chen et al., 2016); training goes on from w'");
   if (!fields.good()) return {};
-  return {make_optimiser(kind), clip.value_or(0), ema};
+  return {make_optimiser(kind), clip.value_or(0), ema, delay};
 }
 
 template <class... Kind>
@@ -69,6 +89,23 @@ double distance_factor(double distance, std::span<const Real> base, std::span<co
     return x * x;
   });
   return std::min(1.0, distance / squared);
+}
+
+template <class Real>
+void add_compensated(const DelayCompensation& rule, Scaling scaling, std::span<const Real> g,
+                     const Real* w, const Real* at, Real* mean_square, Real* sum) {
+  const auto weight = static_cast<Real>(scaling.weight), clip = static_cast<Real>(scaling.clip);
+  const auto lambda = static_cast<Real>(rule.lambda);
+  const auto decay = static_cast<Real>(rule.mean_square), least = static_cast<Real>(1e-7);
+  for (std::size_t j = 0; j < g.size(); ++j) {
+    const Real sent = clip * g[j], squared = sent * sent;
+    Real of = lambda;
+    if (rule.adaptive) {
+      mean_square[j] = decay * mean_square[j] + (1 - decay) * squared;
+      of /= std::sqrt(mean_square[j] + least);
+    }
+    sum[j] += weight * (sent + of * squared * (w[j] - at[j]));
+  }
 }
 
 const OptimiserKind& optimiser_of(const Rule& rule) {
@@ -135,7 +172,7 @@ StateLayout layout_of(std::span<const Rule> rules, std::size_t parameters,
                       const Statistics& statistics) {
   const auto d = static_cast<std::uint32_t>(parameters);
   const auto learnt = static_cast<std::uint32_t>(parameters - statistics.count);
-  StateLayout layout{d, learnt, in_fours(d), in_fours(d), {}, 0};
+  StateLayout layout{d, learnt, in_fours(d), in_fours(d), {}, 0, 0};
   const auto place = [&](std::uint64_t numbers) {
     return std::exchange(layout.numbers, layout.numbers + in_fours(numbers));
   };
@@ -144,6 +181,9 @@ StateLayout layout_of(std::span<const Rule> rules, std::size_t parameters,
   });
   if (std::ranges::any_of(rules, [](const Rule& rule) { return rule.ema != 0; }))
     layout.average = place(d);
+  if (std::ranges::any_of(rules,
+                          [](const Rule& rule) { return rule.delay && rule.delay->adaptive; }))
+    layout.mean_square = place(learnt);
   place(kept_back(rules, d));
   return layout;
 }
@@ -156,6 +196,7 @@ void complete(std::span<const Rule> rules, const StateLayout& layout, std::span<
     if (kept) std::fill_n(state.parts[part], count, static_cast<Real>(of.start));
   });
   if (state.average) std::copy_n(state.w, layout.parameters, state.average);
+  if (layout.mean_square > 0) std::fill_n(&initial[layout.mean_square], layout.learnt, Real{0});
   std::ranges::fill(initial.last(kept_back(rules, layout.parameters)), Real{0});
 }
 
@@ -183,6 +224,10 @@ template double clip_factor(double, std::span<const float>);
 template double clip_factor(double, std::span<const double>);
 template double distance_factor(double, std::span<const float>, std::span<const float>);
 template double distance_factor(double, std::span<const double>, std::span<const double>);
+template void add_compensated(const DelayCompensation&, Scaling, std::span<const float>,
+                              const float*, const float*, float*, float*);
+template void add_compensated(const DelayCompensation&, Scaling, std::span<const double>,
+                              const double*, const double*, double*, double*);
 template void complete(std::span<const Rule>, const StateLayout&, std::span<float>);
 template void complete(std::span<const Rule>, const StateLayout&, std::span<double>);
 template void apply_rule(const Rule&, const StateLayout&, double, const Update<float>&,

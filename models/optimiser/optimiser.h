@@ -34,6 +34,7 @@ struct OptimiserKeys {
   std::shared_ptr<const Optimiser> optimiser;
   double clip = 0;  // of a Recipe
   double ema = 0;   // of a Rule
+  std::optional<DelayCompensation> delay = {};
 };
 using OptimiserEntry = Entry<OptimiserKeys>;
 using OptimiserCatalog = Catalog<OptimiserKeys>;
@@ -70,6 +71,16 @@ double clip_factor(double clip, std::span<const Real> gradient);
 /// statistics apart.
 template <class Real>
 double distance_factor(double distance, std::span<const Real> base, std::span<const Real> at);
+
+/// Of a gradient in a sum; clip: what clipping leaves of it.
+struct Scaling {
+  double weight, clip;
+};
+/// Adds what the rule makes of g [learnt], so scaled, that was computed at `at` and moves w; moves
+/// the mean square, of an adaptive rule.
+template <class Real>
+void add_compensated(const DelayCompensation& rule, Scaling scaling, std::span<const Real> g,
+                     const Real* w, const Real* at, Real* mean_square, Real* sum);
 
 /// Moves a state by a rule; step [parameters] is the sum of weight g.  What out held is
 /// overwritten.

@@ -38,6 +38,7 @@ struct StateLayout {
   std::uint64_t numbers;             // of a state
   std::uint64_t parts[most_parts];   // where each begins; 0: there is none
   std::uint64_t average;
+  std::uint64_t mean_square;  // [learnt], of an adaptive DelayCompensation; 0: there is none
 
   GRADRACE_HD bool only_w() const { return numbers == beside; }
 

@@ -173,6 +173,8 @@ static void read_protocol(Fields& fields, const Setting& setting, Phase& phase) 
   } else if (protocol->traits().holds) {
     fields.complain("protocol.max_staleness.beyond", "gradients that wait do not change phases",
                     "drop");
+  } else if (!phase.has_server && protocol->k() > setting.learners) {
+    fields.complain("protocol.accumulate", "a phase may end between a learner's minibatches", "1");
   } else if (!phase.has_server && !protocol->traits().may_be_phase) {
     fields.complain("protocol", "cannot be a phase", protocols_with([](const AnyProtocol& any) {
                       return any->traits().may_be_phase;

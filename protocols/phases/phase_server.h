@@ -6,50 +6,37 @@
 
 #include "protocols/phases/phase_clock.h"
 #include "protocols/phases/taking_part.h"
+#include "sim/server_filter.h"
 
 namespace gradrace {
 
 /// The server as a phase's protocol is to see it: tells of every update, and once that ends the
 /// phase lets through no order that begins anything.  Evaluations are ordered with those of the
 /// phase's own looks.
-class PhaseServer final : public Server {
+class PhaseServer final : public ServerFilter {
  public:
   /// `updated` is told of each update, by its number of gradients; true: the phase is over.
   PhaseServer(PhaseClock& clock, const TakingPart& learners,
               std::function<bool(std::uint32_t)> updated)
       : clock_(clock), learners_(learners), updated_(std::move(updated)) {}
 
-  /// That of this call.
-  void stand_before(Server& server) { server_ = &server; }
-  Server& server() const { return *server_; }
   /// A protocol begins.
   void open() { over_ = false; }
   bool is_over() const { return over_; }
   /// In the run.
   Done done() const {
-    const Work& work = server_->work();
+    const Work& work = server().work();
     return {static_cast<double>(work.gradients), work.epochs, static_cast<double>(version())};
   }
   /// Orders the next evaluation, if there is one.
   void look() {
-    if (clock_.next_look() < PhaseClock::never) server_->evaluate_at(clock_.next_look());
+    if (clock_.next_look() < PhaseClock::never) server().evaluate_at(clock_.next_look());
   }
 
   std::uint32_t learners() const override { return learners_.count(); }
-  std::uint32_t version() const override { return server_->version(); }
-  std::uint32_t accepted() const override { return server_->accepted(); }
-  double time() const override { return server_->time(); }
-  const Work& work() const override { return server_->work(); }
-  void accept(const GradientFacts& arrival) override { server_->accept(arrival); }
-  void drop(const GradientFacts& arrival) override { server_->drop(arrival); }
-  void hold(const GradientFacts& arrival) override { server_->hold(arrival); }
-  void release(const GradientFacts& held) override { server_->release(held); }
-  const GradientFacts* computing(std::uint32_t learner) const override {
-    return server_->computing(learner);
-  }
   void update() override {
-    const std::uint32_t gradients = server_->accepted();
-    server_->update();
+    const std::uint32_t gradients = server().accepted();
+    server().update();
     over_ = updated_(gradients);
   }
   void evaluate_at(double time) override {
@@ -59,29 +46,28 @@ class PhaseServer final : public Server {
   void follow(std::uint16_t) override {}
 
   void dispatch(std::uint32_t learner) override {
-    if (!over_) server_->dispatch(learner);
+    if (!over_) server().dispatch(learner);
   }
   void dispatch_waiting() override {
-    if (!over_) server_->dispatch_waiting();
+    if (!over_) server().dispatch_waiting();
   }
   void cancel(const GradientFacts& gradient) override {
-    if (!over_) server_->cancel(gradient);
+    if (!over_) server().cancel(gradient);
   }
   void cancel_all() override {
-    if (!over_) server_->cancel_all();
+    if (!over_) server().cancel_all();
   }
   void pause(double length) override {
-    if (!over_) server_->pause(length);
+    if (!over_) server().pause(length);
   }
   void timer(double time) override {
-    if (!over_) server_->timer(time);
+    if (!over_) server().timer(time);
   }
 
  private:
   PhaseClock& clock_;
   const TakingPart& learners_;
   const std::function<bool(std::uint32_t)> updated_;
-  Server* server_ = nullptr;
   bool over_ = false;  // by its last update
 };
 

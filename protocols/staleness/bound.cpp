@@ -5,6 +5,8 @@
 #include <deque>
 #include <vector>
 
+#include "sim/server_filter.h"
+
 namespace gradrace {
 
 namespace {
@@ -19,6 +21,7 @@ class Bounded : public ServerProtocol {
   Traits traits() const override {
     Traits traits = protocol_->traits();
     traits.never_waits = false;
+    traits.bounds_staleness = true;
     return traits;
   }
 
@@ -99,7 +102,7 @@ class Unused {
   std::uint64_t all_ = 0;
 };
 
-class Pacing final : public Bounded, private Server {
+class Pacing final : public Bounded, private ServerFilter {
  public:
   Pacing(std::unique_ptr<ServerProtocol> protocol, std::uint32_t bound)
       : Bounded(std::move(protocol), bound), unused_(bound, protocol_->k()) {}
@@ -111,7 +114,7 @@ class Pacing final : public Bounded, private Server {
   }
 
   void start(Server& server) override {
-    server_ = &server;
+    stand_before(server);
     read_.assign(server.learners(), 0);
     returned_ = everyone(server.learners());
     protocol_->start(*this);
@@ -119,13 +122,13 @@ class Pacing final : public Bounded, private Server {
   }
 
   void on_gradient(Server& server, const GradientFacts& arrival) override {
-    server_ = &server;
+    stand_before(server);
     server.hold(arrival);
     held_.push_back(arrival);
     go_on();
   }
   void on_timer(Server& server) override {
-    server_ = &server;
+    stand_before(server);
     go_on();
   }
 
@@ -141,38 +144,19 @@ class Pacing final : public Bounded, private Server {
     returned_.clear();
   }
   void update() override {
-    server_->update();
+    server().update();
     unused_.update();
   }
   void apply(const GradientFacts& arrival) override {
-    server_->apply(arrival);
+    server().apply(arrival);
     unused_.update();
   }
 
-  void accept(const GradientFacts& arrival) override { server_->accept(arrival); }
-  void drop(const GradientFacts& arrival) override { server_->drop(arrival); }
-  void hold(const GradientFacts& arrival) override { server_->hold(arrival); }
-  void release(const GradientFacts& held) override { server_->release(held); }
-  std::uint32_t learners() const override { return server_->learners(); }
-  std::uint32_t version() const override { return server_->version(); }
-  std::uint32_t accepted() const override { return server_->accepted(); }
-  double time() const override { return server_->time(); }
-  const Work& work() const override { return server_->work(); }
-  const GradientFacts* computing(std::uint32_t learner) const override {
-    return server_->computing(learner);
-  }
-  void cancel(const GradientFacts& gradient) override { server_->cancel(gradient); }
-  void cancel_all() override { server_->cancel_all(); }
-  void pause(double length) override { server_->pause(length); }
-  void timer(double time) override { server_->timer(time); }
-  void evaluate_at(double time) override { server_->evaluate_at(time); }
-  void follow(std::uint16_t plan) override { server_->follow(plan); }
-
   /// Takes what has arrived, up to an update; the next is made when that has been seen.
   void go_on() {
-    const std::uint32_t before = server_->version();
+    const std::uint32_t before = server().version();
     while (take_oldest())
-      if (server_->version() > before && !held_.empty()) return server_->timer(server_->time());
+      if (server().version() > before && !held_.empty()) return server().timer(server().time());
     begin();
   }
 
@@ -182,27 +166,26 @@ class Pacing final : public Bounded, private Server {
         held_, {}, [&](const GradientFacts& one) { return read_[one.learner]; });
     const GradientFacts gradient = *oldest;
     const std::uint32_t version = read_[gradient.learner];
-    if (!unused_.may_take(version, server_->accepted())) return false;
+    if (!unused_.may_take(version, server().accepted())) return false;
     held_.erase(oldest);
     unused_.take(version);
     returned_.push_back(gradient.learner);
-    server_->release(gradient);
+    server().release(gradient);
     protocol_->on_gradient(*this, gradient);
     return true;
   }
 
   /// Idle learners, as many as may.
   void begin() {
-    while (!idle_.empty() && unused_.may_begin(server_->accepted())) {
+    while (!idle_.empty() && unused_.may_begin(server().accepted())) {
       const std::uint32_t learner = idle_.front();
       idle_.pop_front();
-      server_->dispatch(learner);
-      read_[learner] = server_->version();
+      server().dispatch(learner);
+      read_[learner] = server().version();
       unused_.add();
     }
   }
 
-  Server* server_ = nullptr;
   Unused unused_;
   std::vector<std::uint32_t> read_;      // [learner]: the version of its gradient
   std::vector<GradientFacts> held_;      // arrived, in that order

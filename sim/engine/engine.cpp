@@ -57,7 +57,8 @@ Engine::Engine(const Race& race, std::uint32_t replica, std::uint32_t followed, 
       codes_(race.codes ? std::make_unique<CodeHistory>(*race.codes, numbers_carried(race))
                         : nullptr),
       learners_(followed),
-      wasted_(followed) {
+      wasted_(followed),
+      dropped_(followed) {
   if (!runtimes_ && !roads && learners() > 0)
     drawn_.emplace(*race.runtime, race.seed, replica, learners());
   waiting_.reserve(learners());
@@ -193,7 +194,7 @@ std::vector<LearnerTotals> Engine::learner_totals() const {
   for (std::size_t i = 0; i < learners_.size(); ++i) {
     const Learner& learner = learners_[i];
     LearnerTotals totals{learner.busy, wasted_[i], learner.applied,
-                         learner.draws - learner.is_computing()};
+                         learner.draws - learner.is_computing(), dropped_[i]};
     if (transit_) totals.exchanged = transit_->exchanged(static_cast<std::uint32_t>(i), time_);
     totals.wait_until(time_);
     result.push_back(totals);

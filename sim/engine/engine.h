@@ -278,6 +278,7 @@ class Engine {
   }
   void end(const GradientFacts& gradient, Ending ending) {
     if (ending != Ending::accepted) discard(gradient);
+    if (ending == Ending::dropped) ++dropped_[gradient.learner];
     if (observer_) observer_->on_end(gradient, gradient.begin, time_, ending);
   }
 
@@ -294,6 +295,7 @@ class Engine {
   std::unique_ptr<Transit> transit_;  // null: a gradient arrives when it is computed
   LargeVector<Learner> learners_;
   std::vector<double> wasted_;          // by the learners, on gradients cancelled, dropped or lost
+  std::vector<std::uint32_t> dropped_;  // [learner]: gradients
   std::vector<std::uint32_t> waiting_;  // idle learners, but
   std::uint32_t arriving_ = nobody;     // the one whose gradient has just arrived
   std::uint32_t computing_ = 0;

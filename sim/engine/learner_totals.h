@@ -21,6 +21,8 @@ struct LearnerTotals {
   double busy = 0, wasted = 0;  // computing; wasted: on gradients cancelled, dropped or lost
   std::uint32_t gradients = 0;  // applied
   std::uint32_t draws = 0;      // minibatches that arrived, were cancelled or lost
+  std::uint32_t dropped = 0;
+  double longest_unused = 0;  // time without a gradient of it in an update; where it is asked for
   ExchangeTotals exchanged = {};
 
   /// What is left of the time on the clock was waiting.

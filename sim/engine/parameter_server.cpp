@@ -7,6 +7,7 @@ namespace gradrace {
 void ParameterServer::start() {
   if (has_messages_ && std::ranges::any_of(race_.plans, &Message::of_steps, &Plan::message))
     dispatch_rates_.resize(race_.learners);
+  if (protocol_.traits().bounds_staleness) unused_.resize(race_.learners);
   protocol_.start(*this);
   check();
 }
@@ -139,6 +140,16 @@ void ParameterServer::tell_update(double iteration_time) const {
   const bool rate_known = race_.plans[plan_].rule.distance == 0;
   const double learning_rate = rate_known ? eta(0, accepted()) : not_known;
   observer_->on_update({books_.totals().updates, time(), iteration_time, learning_rate, accepted_});
+}
+
+std::vector<LearnerTotals> ParameterServer::learner_totals() const {
+  auto totals = engine_.learner_totals();
+  for (std::size_t learner = 0; learner < unused_.size(); ++learner) {
+    Unused unused = unused_[learner];
+    unused.use(time());
+    totals[learner].longest_unused = unused.longest;
+  }
+  return totals;
 }
 
 void ParameterServer::follow(std::uint16_t plan) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -23,9 +24,9 @@ namespace gradrace {
 class ParameterServer final : private Server, public Owner {
  public:
   /// All must outlive it; the observer may be null.
-  ParameterServer(const Race& race, ServerProtocol& protocol, Engine& engine, TapeWriter& tape,
-                  Observer* observer)
-      : Owner(race, engine, tape), protocol_(protocol), observer_(observer) {}
+  ParameterServer(const Race& race, std::uint32_t replica, ServerProtocol& protocol, Engine& engine,
+                  TapeWriter& tape, Observer* observer)
+      : Owner(race, engine, tape), replica_(replica), protocol_(protocol), observer_(observer) {}
 
   void start() override;
   void on_arrival(std::uint32_t learner) override {
@@ -50,7 +51,7 @@ class ParameterServer final : private Server, public Owner {
     return books_.staleness_counts();
   }
   std::uint64_t outstanding_sum() const override { return books_.outstanding_sum(); }
-  std::vector<LearnerTotals> learner_totals() const override { return engine_.learner_totals(); }
+  std::vector<LearnerTotals> learner_totals() const override;
 
  private:
   // Orders of the protocol.
@@ -58,6 +59,9 @@ class ParameterServer final : private Server, public Owner {
   std::uint32_t version() const override { return books_.version(); }
   std::uint32_t accepted() const override { return static_cast<std::uint32_t>(accepted_.size()); }
   double time() const override { return engine_.time(); }
+  Stream random(std::uint32_t number) const override {
+    return stream({race_.seed, replica_, Purpose::clients, 0, number});
+  }
   void dispatch(std::uint32_t learner) override;
   void dispatch_waiting() override;
   void accept(const GradientFacts& arrival) override;
@@ -80,6 +84,8 @@ class ParameterServer final : private Server, public Owner {
   /// The gradient's staleness.
   std::uint32_t take_up(const GradientFacts& gradient) {
     engine_.count_applied(gradient.learner);
+    if (!unused_.empty()) [[unlikely]]
+      unused_[gradient.learner].use(time());
     return books_.apply(gradient.version);
   }
   std::uint32_t samples_of(const GradientFacts& gradient) const {
@@ -104,13 +110,24 @@ class ParameterServer final : private Server, public Owner {
 
   void check() const { books_.check(engine_.computing() + held_ + accepted_.size()); }
 
+  const std::uint32_t replica_;
   ServerProtocol& protocol_;
   Observer* const observer_;
 
   ValueId value_ = 0;  // of the model
   std::vector<GradientFacts> accepted_;
   std::uint32_t held_ = 0;
-  std::vector<Use> uses_;  // of an update; kept for its memory
+
+  /// For how long no gradient of a learner is used.
+  struct Unused {
+    double since = 0, longest = 0;
+    void use(double now) {
+      longest = std::max(longest, now - since);
+      since = now;
+    }
+  };
+  std::vector<Unused> unused_;  // [learner], where staleness is bounded; else none
+  std::vector<Use> uses_;       // of an update; kept for its memory
   const bool has_messages_ = tape_.taped() && race_.has_messages();
   std::vector<double> dispatch_rates_;  // [learner], where messages are of steps; else none
   Books books_;

@@ -160,7 +160,8 @@ void PeerValues::step_all(std::span<const GradientFacts> gradients) {
   }
   const ValueId next =
       tape_.update(peers_[gradients[0].learner].value, race_.plan_at(plan_, updates()), uses_);
-  for (const GradientFacts& gradient : gradients) change(peers_[gradient.learner], next);
+  for (const GradientFacts& gradient : gradients)
+    if (peers_[gradient.learner].value != next) change(peers_[gradient.learner], next);
   count(used_);
 }
 
@@ -172,7 +173,7 @@ void PeerValues::count(std::span<const GradientFacts> gradients) {
   for (const GradientFacts& gradient : gradients)
     samples += race_.plans[gradient.plan].recipe.minibatch;
   count_work(gradients.size(), samples);
-  if (!protocol_.traits().together || gradients.size() == race_.learners) return update(gradients);
+  if (!protocol_.traits().together || gradients.size() >= race_.learners) return update(gradients);
   for (const GradientFacts& gradient : gradients) {
     const std::uint64_t number = steps_.step(gradient.learner);
     if (!observer_) continue;

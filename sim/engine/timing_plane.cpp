@@ -47,7 +47,7 @@ std::unique_ptr<Owner> make_owner(const Race& race, std::uint32_t replica,
   if (race.sampler == Sampler::order_statistic)
     return std::make_unique<OrderStatisticServer>(race, replica, server, engine, tape);
   if (engine.learners() > 0)
-    return std::make_unique<ParameterServer>(race, server, engine, tape, observer);
+    return std::make_unique<ParameterServer>(race, replica, server, engine, tape, observer);
   if (server.traits().never_waits)
     return std::make_unique<RenewalServer>(race, replica, server, engine, tape, quiet);
   return std::make_unique<EachDrawnServer>(race, replica, server, engine, tape);

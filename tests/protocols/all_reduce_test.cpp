@@ -1,11 +1,13 @@
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
 #include "sim/cli/results/run_recorders.h"
 #include "tests/support/compressors.h"
 #include "tests/support/race_text.h"
+#include "tests/support/schedule.h"
 #include "tests/support/spool_text.h"
 #include "tests/support/temporary_folder.h"
 
@@ -111,6 +113,39 @@ TEST_CASE("all-reduce: parts of a gradient are exchanged while the rest is compu
   // Without a backward pass all are ready at 1: two of 0.12 follow.
   const RaceRecord late = timed(R"({"kind": "all-reduce", "buckets": 2, "backward": 0})", mesh);
   CHECK(late.totals.time == doctest::Approx(10 * 1.24).epsilon(1e-12));
+}
+
+TEST_CASE("all-reduce: accumulated, an update has m gradients of each learner at one value") {
+  Race race = race_of(5, R"({"kind": "all-reduce", "accumulate": 3})", R"({"updates": 200})");
+  race.plans[0].learning_rate = point_of(R"({"kind": "all-reduce"})", R"({"learners": 2,
+      "runtime": {"distribution": "exponential", "mean": 1}})",
+                                         R"("model": {"kind": "quadratic", "dimensions": 2})")
+                                    .learning_rate;
+  TimingPlane plane(race, 0, true, nullptr, 1'000'000);
+  const Segment& segment = plane.next_segment();
+  std::uint64_t updates = 0;
+  for (const Op& op : segment.ops) {
+    if (op.kind != Op::Kind::update) continue;
+    ++updates;
+    REQUIRE(op.count == 15);
+    std::vector<std::uint32_t> of_learner(5);
+    for (std::uint32_t i = op.first; i < op.first + op.count; ++i) {
+      const Use& use = segment.uses[i];
+      const Gradient& gradient = segment.gradients[use.gradient - segment.first_gradient];
+      REQUIRE(use.weight == 0.1 / 15);
+      REQUIRE(gradient.at == op.base);
+      REQUIRE(gradient.draw == 3 * (updates - 1) + of_learner[gradient.learner]++);
+    }
+    REQUIRE(of_learner == std::vector<std::uint32_t>(5, 3));
+  }
+  CHECK(updates == 200);
+}
+
+TEST_CASE("all-reduce: accumulated, an iteration is the slowest's m minibatches and one exchange") {
+  check_theory(R"({"kind": "all-reduce", "accumulate": 3})");
+  const double once = timed(R"({"kind": "all-reduce"})", mesh).totals.time;
+  const double thrice = timed(R"({"kind": "all-reduce", "accumulate": 3})", mesh).totals.time;
+  CHECK(std::abs(thrice - once - 20) <= 1e-9);
 }
 
 }  // namespace gradrace::all_reduce_test

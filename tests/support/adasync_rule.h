@@ -15,6 +15,7 @@ class Idle : public Server {
   std::uint32_t accepted() const override { return 1u << 20; }  // enough for any K
   double time() const override { return 0; }
   const Work& work() const override { return work_; }
+  Stream random(std::uint32_t number) const override { return stream({.draw = number}); }
   void dispatch(std::uint32_t) override {}
   void dispatch_waiting() override {}
   void accept(const GradientFacts&) override {}

@@ -171,7 +171,7 @@ void print_columns() {
           .page());
   print_file(curve_csv(true, true).page());
   print_file(staleness_csv.page());
-  print_file(learners_csv(true).page());
+  print_file(learners_csv({.encoding = true, .unused = true}).page());
   for (const Record* record : records())
     if (record->columns != nullptr) print_file(*record->columns);
   print_file(theory_csv.page());

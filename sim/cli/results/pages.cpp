@@ -36,9 +36,9 @@ CsvPage page_of_runs(const Scenario& scenario) {
 }  // namespace
 
 std::vector<CsvPage> pages_of(const Scenario& scenario) {
-  std::vector<CsvPage> pages{page_of_runs(scenario), curve_csv(scenario.first()).page(),
-                             staleness_csv.page(), learners_csv(scenario.first().encodes).page(),
-                             theory_csv.page()};
+  std::vector<CsvPage> pages{
+      page_of_runs(scenario), curve_csv(scenario.first()).page(), staleness_csv.page(),
+      learners_csv(scenario.first().learner_columns).page(), theory_csv.page()};
   for (const Record* record : records())
     if (record->columns) pages.push_back(*record->columns);
   return pages;
@@ -46,8 +46,8 @@ std::vector<CsvPage> pages_of(const Scenario& scenario) {
 
 Files files_of_runs() {
   Files files{.record = manifest_record, .names = {}, .takes_unknown = true};
-  for (const auto name : {curve_csv(false, false).name, staleness_csv.name,
-                          learners_csv(false).name, theory_csv.name})
+  for (const auto name :
+       {curve_csv(false, false).name, staleness_csv.name, learners_csv({}).name, theory_csv.name})
     files.compressible.emplace(name);
   for (const Record* record : records()) files.compressible.emplace(record->file);
   files.names = files.compressible;

@@ -103,7 +103,7 @@ void leave_out_where_failed(CsvColumn<RunRow>& column) {
   };
 }
 
-CsvFile<LearnerRow> make_learners_csv(bool encodes) {
+CsvFile<LearnerRow> make_learners_csv(LearnerColumns more) {
   std::vector<CsvColumn<LearnerRow>> columns{
       {"point", point_meaning},
       {"replica", replica_meaning},
@@ -119,10 +119,18 @@ CsvFile<LearnerRow> make_learners_csv(bool encodes) {
       {"gradients", "minibatches", "applied", &LearnerRow::gradients, Role::count}};
   add_exchange_columns(
       columns, [](auto& row) { return &row.exchanged; }, true);
-  if (encodes) {
+  if (more.encoding) {
     columns.emplace_back("encoding", "time",
                          "idle, making or reading messages (encode and decode of compression)",
                          [](auto& row) { return row.exchanged.encoding; });
+  }
+  if (more.unused) {
+    columns.emplace_back("gradients_dropped", "minibatches",
+                         "computed, and thrown away by the server as too stale",
+                         &LearnerRow::dropped, Role::count);
+    columns.emplace_back("longest_unused", "time",
+                         "the longest in which none of its gradients entered an update",
+                         &LearnerRow::longest_unused);
   }
   return {"learners.csv", "one learner of a run", std::move(columns)};
 }
@@ -338,9 +346,11 @@ const CsvFile<StalenessRow> staleness_csv{
      {"staleness", "updates", staleness_meaning, &StalenessRow::staleness},
      {"count", "minibatches", "applied with it", &StalenessRow::count, Role::count}}};
 
-const CsvFile<LearnerRow>& learners_csv(bool encodes) {
-  static const CsvFile<LearnerRow> files[] = {make_learners_csv(false), make_learners_csv(true)};
-  return files[encodes];
+const CsvFile<LearnerRow>& learners_csv(LearnerColumns columns) {
+  static const CsvFile<LearnerRow> files[] = {
+      make_learners_csv({false, false}), make_learners_csv({true, false}),
+      make_learners_csv({false, true}), make_learners_csv({true, true})};
+  return files[columns.encoding + 2 * columns.unused];
 }
 
 Target target_of(std::string_view of, const std::string& level) {

@@ -109,8 +109,7 @@ const CsvFile<CurveRow>& curve_csv(bool by_learner, bool compressed);
 /// Of the scenario's points, which all have such rows if one has.
 const CsvFile<CurveRow>& curve_csv(const Point& point);
 extern const CsvFile<StalenessRow> staleness_csv;
-/// encodes: whether messages take time at some point.
-const CsvFile<LearnerRow>& learners_csv(bool encodes);
+const CsvFile<LearnerRow>& learners_csv(LearnerColumns columns);
 
 /// The columns of swept paths, each named as the path, but `sweep.protocol` where whole protocols
 /// are swept, since `protocol` is the column of its name.

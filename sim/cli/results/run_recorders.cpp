@@ -26,7 +26,7 @@ RunResult RunRecorders::finish(const RunRecord& record) {
   }
   if (point_.record_details && point_.knows_learners()) {
     const CountedExchanges counted = counted_exchanges(point_);
-    const auto& file = learners_csv(point_.encodes);
+    const auto& file = learners_csv(point_.learner_columns);
     Spool& rows = rows_of(file.name);
     for (std::size_t i = 0; i < record.learners.size(); ++i)
       file.add(rows.end(), {record.learners[i], i, record.totals.time, counted});

@@ -66,7 +66,7 @@ std::vector<RunTable> run_tables(const Scenario& scenario) {
   if (first.record_details) {
     add(curve_csv(first).page());
     add(staleness_csv.page());
-    if (first.knows_learners()) add(learners_csv(first.encodes).page());
+    if (first.knows_learners()) add(learners_csv(first.learner_columns).page());
   }
   for (const auto& [record, make] : first.records) {
     if (record->columns) {

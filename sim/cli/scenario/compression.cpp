@@ -155,6 +155,9 @@ void check_compression(Fields& fields, const Point& point) {
         "is of gradients, or of how far learners have come from a model that all have, and these "
         "exchange other models",
         "without it; or " + protocols_with(sends));
+  if (!protocol.has_server() && protocol->k() > point.cluster.learners)
+    fields.complain("compression", "is of single gradients, and learners add several up",
+                    "without it; or protocol.accumulate: 1");
   check_collective(fields, point);
   check_times(fields, point);
   check_joint(fields, point);

@@ -215,7 +215,8 @@ std::string Point::why_not_known(const Theory& theory) const {
 }
 
 std::optional<Descent> Point::descent(const Theory& theory) const {
-  if (!with_model() || !model->quadratic() || with_compression()) return {};
+  if (!with_model() || !model->quadratic() || with_compression() || first_plan.rule.delay)
+    return {};
   const auto protocol = make_protocol();
   const bool server = protocol.has_server();
   Descent descent;
@@ -228,7 +229,7 @@ std::optional<Descent> Point::descent(const Theory& theory) const {
   descent.minibatch = model->minibatch();
   descent.learners = cluster.learners;
   descent.theory = theory;
-  descent.k = server ? protocol->k() : cluster.learners;
+  descent.k = server || protocol->traits().one_value ? protocol->k() : cluster.learners;
   descent.rate_k = protocol->gradients_of_step();
   descent.one_value = server || descent.theory.mean_follows_sync;
   descent.mixing = protocol->mixing();

@@ -18,6 +18,12 @@
 
 namespace gradrace {
 
+/// Columns of learners.csv that some scenarios have.
+struct LearnerColumns {
+  bool encoding = false;  // messages take time
+  bool unused = false;    // staleness is bounded
+};
+
 /// One point of a scenario: every key of the file, read and checked.
 struct Point {
   // What the file says.
@@ -31,7 +37,7 @@ struct Point {
   Plan first_plan;                    // except for the model's minibatch and the learning rate
   std::uint32_t compressed_from = 0;  // updates
   double encode = 0, decode = 0;      // of messages, time a number
-  bool encodes = false;               // that takes time at some point of the scenario
+  LearnerColumns learner_columns;     // the same at all points of the scenario
   std::string protocol_name;          // "k-async"
   Label label;  // its name among the others: "k-async k=4", "async learners=16"
   MakeProtocol make_protocol;

@@ -266,9 +266,12 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
   if (sweep.problems().empty() || sweep.points() == 1) add(problems, idle_keys.problems());
   if (!problems.empty()) throw ScenarioError(std::move(problems));
   name_points(scenario, protocols);
-  const bool encodes = std::ranges::any_of(
-      scenario.points, [](const Point& point) { return point.encode > 0 || point.decode > 0; });
-  for (Point& point : scenario.points) point.encodes = encodes;
+  LearnerColumns columns;
+  for (const Point& point : scenario.points) {
+    columns.encoding = columns.encoding || point.encode > 0 || point.decode > 0;
+    columns.unused = columns.unused || point.make_protocol()->traits().bounds_staleness;
+  }
+  for (Point& point : scenario.points) point.learner_columns = columns;
   return scenario;
 }
 

@@ -38,6 +38,7 @@ void visit_optimiser(Fields& fields, Point& point) {
   read_kind(fields, "optimiser", optimiser_catalog(), keys, Need::defaulted,
             "what is done with gradients besides averaging");
   point.first_plan.rule = {keys.optimiser, keys.ema};
+  point.first_plan.rule.delay = keys.delay;
   point.first_plan.recipe.clip = keys.clip;
 }
 
@@ -109,6 +110,9 @@ void visit_stop(Fields& fields, Point& point, bool model_read, bool record_read)
   }
   for (const auto& condition : stop_conditions()) {
     if (!condition.of(stop)) continue;
+    if (condition.found && !limited && *condition.of(stop) <= 0)
+      fields.complain(condition.key, "is not reached for sure, and nothing else ends a run",
+                      "more than 0; or " + stop_keys(everywhere, " or ") + " beside it");
     if (condition.needs == StopNeeds::data_set && !(point.model && point.model->has_dataset())) {
       fields.complain(condition.key, "needs a model with a data set", stop_keys(everywhere));
     }
@@ -220,7 +224,7 @@ void check_training(Fields& fields, const Point& point) {
     needs_model("protocol." + std::string(key));
   const Plan& plan = point.first_plan;
   const bool keeps = !layout_of({&plan.rule, 1}, 1, {}).only_w();
-  needs_model("optimiser", keeps || plan.recipe.clip > 0 || plan.rule.ema > 0);
+  needs_model("optimiser", keeps || plan.recipe.clip > 0 || plan.rule.ema > 0 || plan.rule.delay);
 }
 
 /// Without a server a gradient moves its own learner's value.
@@ -228,6 +232,12 @@ void visit_rate(Fields& fields, Point& point, const WorkBudget& budget) {
   read_learning_rate(fields, point.learning_rate, point.with_model() ? Need::required : Need::none,
                      "schedule of the learning rate", budget,
                      !point.make_protocol || point.make_protocol().has_server());
+  if (!point.learning_rate || !point.make_protocol) return;
+  const auto protocol = point.make_protocol();
+  const bool one_each =
+      protocol->traits().never_waits || (protocol->traits().bounds_staleness && protocol->k() == 1);
+  fields.idle("learning_rate.normalise", point.learning_rate->normalised() && one_each,
+              "takes the rate by staleness away, as an update has one gradient", "false");
 }
 
 void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool model_read) {
@@ -256,6 +266,19 @@ void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool
     fields.complain("protocol", "decides by the loss, and this run is timing-only",
                     "a model, and no --timing-only");
   }
+}
+
+/// Gradients are late at a server alone, and the CPU alone makes up for it.
+void check_delay(Fields& fields, const Point& point) {
+  if (!point.first_plan.rule.delay || !point.make_protocol) return;
+  if (!point.make_protocol().has_server())
+    fields.complain("optimiser.delay_compensation",
+                    "is of gradients that are late at a server, and the protocol has none",
+                    "without it; or a protocol with a server");
+  if (point.with_model() && point.device == "cuda")
+    fields.complain("optimiser.delay_compensation",
+                    "is made by the CPU alone, and the device is cuda",
+                    "without it; or device: cpu");
 }
 
 /// Whether there is a device that computes the point in its precision.
@@ -368,6 +391,7 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
                           !model_read || (point.model && point.model->has_dataset())};
   visit_protocol(fields, point, budget, model_read);
   check_precision(fields, point);
+  check_delay(fields, point);
   check_compression(fields, point);
   check_world(fields, point);
   check_sampler(fields, point);

@@ -63,7 +63,8 @@ class DirectLoop : public Observer {
         w_(model.dimensions, model.start),
         first_(w_.size(), 0.0),
         second_(w_.size(), std::holds_alternative<Sgd>(kind()) ? 1.0 : 0.0),
-        average_(w_) {}
+        average_(w_),
+        mean_square_(w_.size(), 0.0) {}
 
   void on_dispatch(const GradientFacts& gradient, double) override {
     const Recipe& recipe = race_.plans[0].recipe;
@@ -86,7 +87,8 @@ class DirectLoop : public Observer {
         squared_distance += (w_[i] - at[i]) * (w_[i] - at[i]);
       const double rate = rate_({applied_, updates_ - version, squared_distance});
       rates += rate;
-      for (std::size_t i = 0; i < w_.size(); ++i) step[i] += rate / k * g[i];
+      for (std::size_t i = 0; i < w_.size(); ++i)
+        step[i] += rate / k * compensated(i, g[i], w_[i] - at[i]);
     }
     rate_sum_ += rates;
     for (std::size_t i = 0; i < w_.size(); ++i)
@@ -110,6 +112,17 @@ class DirectLoop : public Observer {
     std::uint32_t version;
   };
   const OptimiserKind& kind() const { return optimiser_of(race_.plans[0].rule); }
+
+  double compensated(std::size_t i, double g, double moved) {
+    const auto& rule = race_.plans[0].rule.delay;
+    if (!rule) return g;
+    double lambda = rule->lambda;
+    if (rule->adaptive) {
+      mean_square_[i] = rule->mean_square * mean_square_[i] + (1 - rule->mean_square) * g * g;
+      lambda /= std::sqrt(mean_square_[i] + 1e-7);
+    }
+    return g + lambda * g * g * moved;
+  }
 
   /// One parameter, its velocity and mean square or its two moments.
   void move(double& w, double& first, double& second, double step, double rate) {
@@ -138,7 +151,7 @@ class DirectLoop : public Observer {
   const Race& race_;
   const Rate rate_;
   std::unique_ptr<Model<double>> model_;
-  std::vector<double> w_, first_, second_, average_;
+  std::vector<double> w_, first_, second_, average_, mean_square_;
   std::uint64_t applied_ = 0;
   std::uint32_t updates_ = 0;
   double rate_sum_ = 0;
@@ -176,6 +189,9 @@ const char* const optimisers[] = {
     R"({"rmsprop": {}})",
     R"({"momentum": 0.9, "nesterov": true, "clip": 0.3, "ema": 0.9,
         "rmsprop": {"decay": 0.8, "epsilon": 0.01}})",
+    R"({"delay_compensation": {"lambda": 3}})",
+    R"({"momentum": 0.9, "clip": 0.3, "ema": 0.9,
+        "delay_compensation": {"lambda": 0.7, "adaptive": true, "mean_square": 0.8}})",
     R"({"kind": "adam"})",
     R"({"kind": "adam", "beta1": 0.5, "beta2": 0.7, "epsilon": 0.01, "clip": 0.3, "ema": 0.9})",
     R"({"kind": "adamw", "weight_decay": 0.3})",
@@ -218,6 +234,23 @@ TEST_CASE(
       }
     }
   }
+}
+
+TEST_CASE("cpu_device: compensated, a late gradient of a parabola is that of now") {
+  // g = h at, and lambda g^2 = h: g + h (w - at) = h w.
+  const double h = 0.3, at = 1.7, w = -0.4, g[] = {h * at};
+  double sum = 0;
+  add_compensated<double>({.lambda = h / (g[0] * g[0])}, {1, 1}, g, &w, &at, nullptr, &sum);
+  CHECK(std::abs(sum - h * w) <= 1e-16);
+}
+
+TEST_CASE("cpu_device: gradients that are not late are not compensated, to the bit") {
+  const auto hash = [&](const std::string& optimiser) {
+    return run_one(point_from(scenario(R"({"kind": "k-sync", "k": 3})", softmax,
+                                       optimiser + R"("stop": {"updates": 50})")))
+        .hash;
+  };
+  CHECK(hash(R"("optimiser": {"delay_compensation": {"lambda": 2}}, )") == hash(""));
 }
 
 TEST_CASE("cpu_device: with `distance` the learning rate of an evaluation is the mean applied") {

@@ -246,7 +246,7 @@ class Output(ProgramTest):
         of_messages = ["bits_per_coordinate", "bytes_pushed", "bytes_pulled"]
         self.assertEqual(list(rows(compressed / "runs.csv")[0]), [*found["runs.csv"], *of_messages])
         found["runs.csv"] += of_messages
-        found["learners.csv"].append("encoding")
+        found["learners.csv"] += ["encoding", "gradients_dropped", "longest_unused"]
         peers = changed(SMALL, sweep=None, protocol={"kind": "all-reduce"}, record={"evaluate": "each"}, compression={"kind": "sign", "memory": {}})
         by_learner = rows(self.run_small("peers", scenario=peers) / "curve.csv")
         self.assertEqual(list(by_learner[0]), [*found["curve.csv"], "learner", "compression_error", "bytes", "bits"])
@@ -377,6 +377,22 @@ class Output(ProgramTest):
                     self.assertEqual(float(row["encoding"]) > 0, row["point"] == "1")
                 again = [{name: row[name] for name in free[0]} for row in table if row["point"] == "0"]
                 self.assertEqual(again, free)
+
+    def test_learners_tell_who_starves_where_staleness_is_bounded(self):
+        scenario = {
+            "name": "bounded",
+            "cluster": {"learners": 3, "runtime": {"distribution": "deterministic", "value": 1}, "speeds": [1, 1, 0.1]},
+            "protocol": {"kind": "async", "max_staleness": {"bound": 4}},
+            "stop": {"time": 100.5},
+        }
+        out = self.run_small("bounded", scenario=scenario)
+        fast, other, slow = rows(out / "learners.csv")
+        # The slow one ends at 10, 20, ..., 100, each time 20 updates too late, and is never used.
+        for row, dropped, unused in ((fast, 0, 1), (other, 0, 1), (slow, 10, 100.5)):
+            self.assertEqual(row["gradients_dropped"], str(dropped))
+            self.assertAlmostEqual(float(row["longest_unused"]), unused)
+        self.assertEqual(rows(out / "runs.csv")[0]["gradients_dropped"], "10")
+        self.assertEqual((fast["gradients"], slow["gradients"]), ("100", "0"))
 
     def test_counts_of_the_files_agree(self):
         out = self.run_small()

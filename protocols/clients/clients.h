@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "sim/make_protocol.h"
+
+namespace gradrace {
+
+/// `clients` of a protocol whose learners all begin anew at every update: for each update so many
+/// are drawn of the P, without replacement, from a random stream of their own (McMahan et al.,
+/// AISTATS 2017: FedAvg's clients of a round); the others are idle.
+struct Clients {
+  std::optional<std::uint64_t> count = {};
+
+  /// Of the protocol's open object.
+  void visit(Fields& fields, std::uint32_t learners);
+  /// That protocol, of `count` learners, among all.
+  std::unique_ptr<ServerProtocol> among_all(std::unique_ptr<ServerProtocol> protocol) const;
+};
+
+/// The `read` of a protocol's entry, with the key.
+template <class P>
+MakeProtocol read_with_clients(Fields& fields, const Setting& setting) {
+  typename P::Config config;
+  P::visit(fields, config, setting.learners);
+  Clients clients;
+  clients.visit(fields, setting.learners);
+  if (!fields.good()) return {};
+  const auto learners = static_cast<std::uint32_t>(clients.count.value_or(setting.learners));
+  const auto make = [config, clients, learners] {
+    return clients.among_all(std::make_unique<P>(config, learners));
+  };
+  if (make()->k() > learners)
+    fields.complain("k", "is more than the learners that are drawn",
+                    "1 to " + std::to_string(learners) + " (protocol.clients)");
+  return make;
+}
+
+}  // namespace gradrace
