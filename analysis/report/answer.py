@@ -70,6 +70,9 @@ def lead_text(case, contest, point, unit=""):
     return Markup("{} ({})").format(*lead_parts(case, contest, point, unit))
 
 
+COARSE = "it is evaluated too rarely"
+
+
 def lead_parts(case, contest, point, unit=""):
     """The same in two parts: how much, and how sure that is."""
     one, label, better = contest.comparisons[point], case.label(point), contest.measure.better
@@ -80,9 +83,11 @@ def lead_parts(case, contest, point, unit=""):
     exact = is_exact(one.difference)
     sure = "equal in all replicas" if exact else f"95 % interval {interval(one.difference)}"
     if not one.is_bound:
+        if one.is_too_coarse:
+            return Markup("the lead over {} is not known").format(label), COARSE
         return Markup("{} than {} by {}").format(better, label, amount), sure
     never = value_text(case, contest.measure, point)
-    if one.difference.mean <= 0:
+    if one.is_too_coarse or one.difference.mean <= 0:
         return Markup("the lead over {} is not known").format(label), f"it got there {never}"
     lead = Markup("{} than {} by at least {}").format(better, label, amount)
     return lead, f"reached {never}"
@@ -131,6 +136,8 @@ def replicas_text(contest, points):
     found = [contest.comparisons[point] for point in points]
     if any(one.pairs < 2 for one in found):
         return "fewer than two replicas in common"
+    if any(one.is_too_coarse for one in found):
+        return "evaluations closer together would decide (record.every_time)"
     if any(one.is_bound and one.difference.mean <= 0 for one in found):
         return "runs that did not get there ended too soon to tell; train longer"
     more = more_replicas(contest, points)
@@ -167,16 +174,20 @@ def doubt_text(contest, point):
 def rival_lines(case, contest, points):
     """A line for each family of points that may be as good: its nearest point, and what would
     decide."""
-    return [
-        Markup("{} may be as good: {} is {}{}; {}.").format(
-            bold(case.label(point)),
-            case.label(contest.front),
-            lead_text(case, contest, point, contest.measure.unit),
-            doubt_text(contest, point),
-            replicas_text(contest, [point]),
+    return [rival_line(case, contest, point) for point in nearest_of_each(case, contest, points)]
+
+
+def rival_line(case, contest, point):
+    measure, front, rival = contest.measure, case.label(contest.front), bold(case.label(point))
+    one, further = contest.comparisons[point], replicas_text(contest, [point])
+    if one.is_too_coarse:
+        words = Markup(
+            "{} may be as good: its evaluations are {} further apart than those of {}, and it may have "
+            "got there at any time between two; {}."
         )
-        for point in nearest_of_each(case, contest, points)
-    ]
+        return words.format(rival, f"{number(one.coarse)} {measure.unit}".rstrip(), front, further)
+    lead, doubt = lead_text(case, contest, point, measure.unit), doubt_text(contest, point)
+    return Markup("{} may be as good: {} is {}{}; {}.").format(rival, front, lead, doubt, further)
 
 
 def unlikely_lines(case, contest, points):

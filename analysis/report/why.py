@@ -28,18 +28,29 @@ LEAST_TOLD = 0.005  # of a share of time
 RESOURCES = {
     "computing": "the learners' computing",
     "link": "the server's link",
+    "cards": "the learners' cards",
     "network": "the network",
     "server": "the server",
 }
 
 
-def shares(facts):
+def have_cards(folder):
+    """Whether learners have cards of their own around a server, at some point."""
+    network = folder.scenario.get("cluster", {}).get("network", {})
+    return "card" in network or any(
+        path.startswith("cluster.network.card") for path in folder.swept
+    )
+
+
+def shares(facts, cards=False):
     """The share of time for which each resource is busy, of those that are known. A link, or a
-    network, is busy at least while the mean learner communicates."""
+    network, is busy at least while the mean learner communicates, or else the learners' cards are."""
     link, communicating = facts.get("link_utilisation", NOT_KNOWN), facts["communicating"]
+    alone = link if cards else max(link, communicating)
     found = {
         "computing": facts["useful"] + facts["wasted"],
-        "link": max(link, communicating) if link == link else NOT_KNOWN,
+        "link": alone if link == link else NOT_KNOWN,
+        "cards": communicating if cards and link == link else NOT_KNOWN,
         "network": communicating if link != link else NOT_KNOWN,
         "server": facts.get("server_utilisation", NOT_KNOWN),
     }
@@ -74,7 +85,7 @@ def doing(case, point):
     how stale its gradients are."""
     facts = case.facts.loc[point]
     told = [f"{number(facts['rate'])} gradients per {case.folder.time_unit or 'unit of time'}"]
-    busy = shares(facts)
+    busy = shares(facts, have_cards(case.folder))
     if busy:
         verbs = {
             "communicating": "communicate",

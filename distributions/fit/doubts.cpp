@@ -162,26 +162,45 @@ std::string few_times_text(const Trace& trace, const std::string& column) {
          cure;
 }
 
-/// Of learners whose names are one but for capitals; the first two.
+/// Small letters; a number without zeros that say nothing.
+std::string plain_name(const std::string& name) {
+  double number = 0;
+  return parse_number(name, number) ? number_text(number) : lowercase(name);
+}
+
+/// Of learners whose names may be one: they differ in capitals, in how a number is written, or in a
+/// domain; the first two.
 std::string alike_names_text(const Trace& trace) {
-  std::map<std::string, std::size_t> seen;  // [in small letters]
+  std::map<std::string, std::size_t> seen;  // [plain name]
+  const auto text = [&](std::size_t a, std::size_t b) {
+    return "learners " + shown(trace.learners[a]) + " and " + shown(trace.learners[b]) +
+           " are two by their names; if they are one, give it one name";
+  };
   for (std::size_t learner = 0; learner < trace.learners.size(); ++learner) {
-    const auto [first, is_new] = seen.try_emplace(lowercase(trace.learners[learner]), learner);
-    if (is_new) continue;
-    return "learners " + shown(trace.learners[first->second]) + " and " +
-           shown(trace.learners[learner]) +
-           " are two, as their names differ in capitals: if they are one, give it one name";
+    const auto [first, is_new] = seen.try_emplace(plain_name(trace.learners[learner]), learner);
+    if (!is_new) return text(first->second, learner);
+  }
+  for (const auto& [name, learner] : seen) {
+    const auto dot = name.find('.');
+    if (dot == name.npos || is_number(name)) continue;
+    if (const auto host = seen.find(name.substr(0, dot)); host != seen.end())
+      return text(host->second, learner);
   }
   return {};
 }
 
 void tell_drift(const Trace& trace, std::vector<std::string>& doubts) {
-  const auto ratio = drift_of(trace);
-  if (!ratio) return;
-  doubts.push_back("the second half of the times is " + short_number(*ratio, 3) +
-                   " times as long as the first: they drift, and the cluster below does not; what "
-                   "looks like persistence may be that alone; fit a part that is steady (--skip "
-                   "leaves out the beginning), or replay the times as they are");
+  const auto drift = drift_of(trace);
+  if (!drift) return;
+  const std::string whose = drift->learner
+                                ? " of learner " + trace.learners[*drift->learner] + "'s times"
+                                : " of the times";
+  doubts.push_back(
+      "the last " + percent(drift->share) + whose + " are " + short_number(drift->ratio, 3) +
+      " times as long as those before: they drift or change, and the cluster below "
+      "does not; what looks like persistence or a slow learner may be that alone; fit a "
+      "part that is steady (--skip leaves out the beginning), or replay the times as "
+      "they are");
 }
 
 /// Whether the second half of each learner's times is the first, or each second time the one

@@ -28,7 +28,7 @@ bool only_falls(const Trace& trace);
 /// tenths of the rounds all times agree within 1 % of their mean, and a quarter of that where they
 /// are of different rounds; or the name says step or iteration and there is one series.  Outliers
 /// of all learners at once: what they change, at the beginning and later.  Learners of one time or
-/// two, or whose names are one but for capitals.  A name that says several steps, times that come
+/// two, or whose names may be one.  A name that says several steps, times that come
 /// twice, times that drift, and a greatest time that comes again and again.
 std::vector<std::string> doubts_about(const Trace& trace, const TraceSource& source,
                                       std::uint32_t slowest_of);

@@ -175,6 +175,10 @@ void read_class(const TextLine& line, const Columns& columns, const std::string&
                 LabelledRows& rows) {
   const std::string& column = columns.names[columns.label];
   if (cell.empty()) defect(line, column, "expected a label, found an empty cell");
+  if (cell == "?" || cell == "nan" || cell == "NaN" || cell == "NAN")
+    defect(line, column,
+           "expected a label, found \"" + cell +
+               "\"; leave such a row out of the file, or give it a label");
   if (columns.named && cell == column)
     defect(line, column,
            std::string("a label is the name of its column: is the first line a row of data?  "

@@ -14,6 +14,7 @@ struct FoundTable {
   Table table;
   std::vector<std::string> units = {};  // by column, of a row of units; empty: there is none
   std::vector<std::string> notes = {};  // what a reader may want to know
+  std::string rate = {};                // "it/s", where a log's numbers are rates; else empty
   bool plain = true;                    // a scenario's empirical law reads the file alike
 };
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <regex>
-#include <set>
 
 #include "distributions/fit/readers/cell_time.h"
 #include "distributions/fit/readers/found_table.h"
@@ -59,6 +59,26 @@ bool goes_on(std::string_view line, std::size_t at) {
          (mark(at - 1) && digit(at) && at > 1 && digit(at - 2));
 }
 
+/// "e-03" of "e-03 s", behind a digit; empty where no exponent follows.
+std::string_view exponent_behind(std::string_view line, std::size_t end) {
+  std::size_t to = end + 1;
+  const auto at = [&](std::size_t i) { return i < line.size() ? line[i] : ' '; };
+  if (end == 0 || !is_digit(line[end - 1]) || (at(end) != 'e' && at(end) != 'E')) return {};
+  if (at(to) == '-' || at(to) == '+') ++to;
+  if (!is_digit(at(to))) return {};
+  while (is_digit(at(to))) ++to;
+  return line.substr(end, to - end);
+}
+
+/// "it/s" of " it/s | loss 1", "Hz"; empty where no rate follows.
+std::string_view rate_behind(std::string_view rest) {
+  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  rest = rest.substr(0, std::min(rest.find_first_of(" ,;|()[]"), rest.size()));
+  static const std::regex rates("(?:[a-z]*/s(?:ec(?:ond)?)?|[km]?hz|[gt]?flops?)[.:]?",
+                                std::regex::icase | std::regex::optimize);
+  return std::regex_match(rest.begin(), rest.end(), rates) ? rest : std::string_view();
+}
+
 /// "ms" of " ms | loss 1"; empty where no unit of time follows.
 std::string_view unit_behind(std::string_view rest) {
   rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
@@ -86,6 +106,10 @@ class TimeCheck {
         throw TraceError("pattern", place + ", a part of " + shown(whole),
                          "a group that takes all of the number, such as ([0-9.,]+)");
     }
+    if (const auto exponent = exponent_behind(line, end); begin < end && !exponent.empty())
+      throw TraceError("pattern", place + ", a part of " + shown(time + std::string(exponent)),
+                       "a group that takes all of the number, such as ([-+0-9.eE]+)");
+    if (rate_.empty()) rate_ = rate_behind(line.substr(end));
     const std::string unit(unit_behind(line.substr(end)));
     if (number_ == 0) {
       number_ = number;
@@ -99,7 +123,11 @@ class TimeCheck {
     }
   }
 
+  /// What follows a time and says that it is none, such as "it/s"; empty: nothing does.
+  const std::string& rate() const { return rate_; }
+
  private:
+  std::string rate_;
   std::size_t number_ = 0;  // of the first line
   std::string unit_;
 };
@@ -109,7 +137,8 @@ class TimeCheck {
 /// Which of several learners a line names, as "rank 3" or "[gpu:0]" do; empty where it names none.
 static std::string learner_named(std::string_view line) {
   static const std::regex names(
-      "(?:^|[^A-Za-z])((?:rank|worker|gpu|device|node)[^0-9A-Za-z]{0,2}[0-9]+)(?![0-9.%])",
+      "(?:^ *|[^A-Za-z])((?:rank|worker|gpu|device|node|cuda|process|replica|host|default|pid)"
+      "[^0-9A-Za-z]{0,2}[0-9]+|^\\[[0-9]+,[0-9]+\\](?=<)|^ *[0-9]+(?=: ))(?![0-9.%])",
       std::regex::icase | std::regex::optimize);
   std::cmatch match;
   return std::regex_search(line.data(), line.data() + line.size(), match, names) ? match[1].str()
@@ -141,7 +170,7 @@ FoundTable matched_table(const fs::path& file, std::string_view text, const std:
     const std::regex regex(pattern);
     std::size_t number = 0;
     TimeCheck times;
-    std::set<std::string> learners;
+    std::map<std::string, std::size_t> learners;  // how many lines name them
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
       const std::size_t cut = std::min(end, at + longest);
@@ -158,13 +187,14 @@ FoundTable matched_table(const fs::path& file, std::string_view text, const std:
         if (!groups[i].empty()) row.push_back(match[i + 1].str());
       }
       found.table.lines.push_back(number);
-      if (found.table.names.size() == 1 && learners.size() < 2)
-        learners.insert(learner_named({begin, text.data() + cut}));
-      learners.erase("");
+      if (found.table.names.size() == 1) ++learners[learner_named({begin, text.data() + cut})];
     }
+    found.rate = times.rate();
+    learners.erase("");
+    std::erase_if(learners, [](const auto& one) { return one.second < 2; });  // as lines' numbers
     if (learners.size() > 1)
       found.notes.push_back("lines that match name several learners, such as \"" +
-                            *learners.rbegin() +
+                            learners.rbegin()->first +
                             "\", and the pattern does not ask whose a time is: a group "
                             "(?<rank>[0-9]+) does");
     if (found.table.rows.empty()) {

@@ -80,12 +80,18 @@ class Maker {
   }
 
  private:
-  /// Refuses columns of different units, by their cells or their names.
-  void check_units(const std::string& name, bool seconds) {
-    double unit = seconds ? 1 : 0;  // in seconds; 0: unknown
+  /// In seconds, by cells or name; 0: unknown.
+  static double unit_of(const std::string& name, bool seconds) {
+    double unit = seconds ? 1 : 0;
     for (const auto& word : words_of(name)) {
       if (!seconds) unit = seconds_of_unit(word).value_or(unit);
     }
+    return unit;
+  }
+
+  /// Refuses columns of different units.
+  void check_units(const std::string& name, bool seconds) {
+    const double unit = unit_of(name, seconds);
     const auto& first = columns_.times.front();
     if (name == first) unit_ = {unit, seconds};
     const bool unknown = unit * unit_.first == 0 && seconds == unit_.second;
@@ -102,6 +108,13 @@ class Maker {
     TimeColumn column = time_column(found_, name, positive);
     if (!request_.begin.empty()) {
       const TimeColumn begin = time_column(found_, request_.begin, false);
+      const double from = unit_of(request_.begin, begin.seconds),
+                   to = unit_of(name, column.seconds);
+      if (from * to > 0 && from != to)
+        throw TraceError("begin",
+                         table_.file.string() + ": columns " + request_.begin + " and " + name +
+                             " are of different units",
+                         "columns of one unit");
       for (std::size_t row = 0; row < column.values.size(); ++row)
         column.values[row] -= begin.values[row];
       if (begin.stamps != column.stamps) {

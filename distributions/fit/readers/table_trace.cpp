@@ -146,6 +146,11 @@ ReadTrace table_trace(const std::vector<TraceText>& files, const TraceRequest& r
         "--column NAME for a CSV file");
   }
   FoundTable found = joined_tables(files, request);
+  if (!found.rate.empty() && request.items == 0)
+    throw TraceError("pattern",
+                     found.table.file.string() + ": what --pattern matches is a rate, as " +
+                         shown(found.rate) + " stands behind it",
+                     "--rate ITEMS, how many a minibatch has (1 of steps or iterations)");
   choose_rows(found.table, request.where);
   TraceColumns columns = choose_columns(found.table, request);
   if (files.size() > 1 && columns.learners.empty() && !request.learners) {

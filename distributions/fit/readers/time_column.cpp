@@ -90,6 +90,25 @@ DecimalMark mark_of(const Table& table, std::size_t column) {
   return marks.open_comma ? DecimalMark::comma : DecimalMark::point;
 }
 
+/// YYYYMMDDhhmmss, whose digits count no seconds.
+bool is_digit_stamp(std::string_view cell) {
+  const auto whole = trimmed(cell).substr(0, trimmed(cell).find('.'));
+  if (whole.size() != 14 || whole.find_first_not_of("0123456789") != whole.npos) return false;
+  const auto field = [&](std::size_t at) { return 10 * (whole[at] - '0') + whole[at + 1] - '0'; };
+  const int month = field(4), day = field(6);
+  return (field(0) == 19 || field(0) == 20) && month >= 1 && month <= 12 && day >= 1 && day <= 31 &&
+         field(8) < 24 && field(10) < 60 && field(12) < 60;
+}
+
+void refuse_digit_stamps(const Table& table, std::size_t column) {
+  const auto is_stamp = [&](const auto& row) { return is_digit_stamp(row[column]); };
+  if (table.rows.empty() || !std::ranges::all_of(table.rows, is_stamp)) return;
+  throw TraceError("column",
+                   place_of(table, 0) + table.names[column] + " has stamps such as " +
+                       shown(table.rows[0][column]) + ", whose digits count no seconds",
+                   "stamps as ISO 8601 has them, such as 2026-03-03T09:58:09");
+}
+
 std::string mark_note(const Table& table, std::size_t column, DecimalMark mark) {
   if (mark == DecimalMark::comma) return "a comma in a number is a decimal comma";
   const bool commas = std::ranges::any_of(table.rows, [&](const auto& row) {
@@ -128,6 +147,7 @@ void refuse_time(const Table& table, std::size_t row, std::size_t column, std::s
 TimeColumn time_column(const FoundTable& found, const std::string& name, bool positive) {
   const Table& table = found.table;
   const std::size_t column = table.column(name, "column");
+  refuse_digit_stamps(table, column);
   const DecimalMark mark = mark_of(table, column);
   const auto is_bad = [&](const std::vector<std::string>& cells) {
     const auto time = cell_time(cells[column], mark);
