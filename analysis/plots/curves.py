@@ -1,4 +1,4 @@
-"""Error, loss and disagreement against simulated time, updates, gradients, epochs or bytes."""
+"""Error, loss and disagreement against simulated time, updates, gradients, epochs, bytes or cost."""
 
 from functools import cache
 
@@ -6,9 +6,9 @@ import numpy as np
 from plots import style
 from plots.bands import MOST_POINTS, band, linear, step
 from plots.panels import Panels
+from plots.price import curves_of, spent
 from plots.sweep import DIVERGED
 from matplotlib.ticker import EngFormatter
-from results.folder import by_run
 
 # what curves are drawn against -> column of curve.csv, words
 AXES = {
@@ -17,6 +17,7 @@ AXES = {
     "gradients": ("gradients", "gradients that entered updates"),
     "epochs": ("epoch", "epochs"),
     "bytes": ("bytes", "bytes that learners sent and received, all together"),
+    "cost": ("cost", "cost of machines and bytes, in the currency of their prices"),
 }
 VALUES = {
     "test_error": "test error (fraction)",
@@ -36,9 +37,9 @@ def interpolate(x):
 
 @cache
 def values_of(folder, column):
-    """{(point, replica): its evaluations in a column of curve.csv}; none where it is not there."""
-    curve = folder.evaluations
-    return by_run(curve, column) if column in curve else {}
+    """{(point, replica): its evaluations in a column of curve.csv, or what they had cost}; none where
+    that is not there."""
+    return spent(folder) if column == "cost" else curves_of(folder, column)
 
 
 def disagrees(folder):

@@ -8,6 +8,7 @@ from plots import style
 from plots.curves import draw_curves
 from plots.encoding import Curve, Panel, Plan
 from plots.final import draw_final
+from plots.price import spent
 from plots.shares import draw_shares, rows_of
 from plots.staleness import draw_staleness
 from plots.sweep import has_values
@@ -48,6 +49,11 @@ def draw_bytes(case):
     return draw_column(case, error_column(case), "bytes") if known else None
 
 
+def draw_cost(case):
+    """None where nothing has a price."""
+    return draw_column(case, error_column(case), "cost") if spent(case.folder) else None
+
+
 def bars_of(case):
     """Which points have bars, the title, and a line where some have none."""
     rows = rows_of(case.points, case.shown)
@@ -84,6 +90,11 @@ KINDS = [
         lambda case: draw_column(case, error_column(case)),
     ),
     Kind("error_bytes", "Error against bytes", "Of all learners, both ways.", draw_bytes),
+    Kind(
+        "error_cost", "Error against cost",
+        "By cluster.price of machines and cluster.price_per_gigabyte of bytes, as far as they are given.",
+        draw_cost,
+    ),
     Kind("loss_time", "Loss against time, theory beside it", "", draw_losses),
     Kind(
         "staleness", "Staleness",
@@ -174,7 +185,7 @@ def sections(folders, cases, sizes, sizes_of_swept):
     """All of the page's; `sizes` of every figure but those of swept numbers and the timeline."""
     found = case_sections(cases, sizes)
     swept = sweep_sections(folders, sizes_of_swept)
-    lead = 2 + any(one.name == "error_bytes" for one in found)
+    lead = 2 + sum(one.name in ("error_bytes", "error_cost") for one in found)
     return [*found[:lead], *swept, *found[lead:], *timeline_sections(folders)]
 
 

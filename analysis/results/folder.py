@@ -138,7 +138,7 @@ def read_point(told):
 SHAPE = {
     "scenario": {
         "title?": str, "name?": str, "notes?": str, "time_unit?": str, "sweep?": dict, "targets?": dict,
-        "cluster?": {"price?": (float, None)}, "record?": {"every_time?": (float, None)},
+        "cluster?": {"price?": (float, None), "price_per_gigabyte?": (float, None)}, "record?": {"every_time?": (float, None)},
     },
     "points": [{"number": int, "protocol": str, "parts": [[str]], "settings": [{"path": str, "value": object}]}],
     "targets": [{"of": str, "level": float, "column": str, "resolution": str}],

@@ -91,10 +91,12 @@ void visit_cluster(Fields& fields, Cluster& cluster) {
   cluster.peers = network.peers;
   visit_server(fields, cluster.transit.server);
   visit_failures(fields, cluster.transit.failures);
-  std::optional<double> price;  // for the manifest, of which reports read it
+  std::optional<double> price, of_bytes;  // for the manifest, of which reports read them
   fields.real("price", price, at_least(0),
               "of a machine for a unit of simulated time, in any currency; changes no run: "
               "`gradrace report` says what it costs to reach the targets (default: not said)");
+  fields.real("price_per_gigabyte", of_bytes, at_least(0),
+              "of 1e9 bytes that learners send and receive, all together, likewise");
   fields.close();
 }
 

@@ -26,7 +26,8 @@ Json bearing_on_results(Json scenario) {
        {"$schema", "name", "title", "notes", "time_unit", "replicas", "sweep", "quick"})
     scenario.erase(key);
   if (scenario.value("device", "") == "auto") scenario["device"] = "cpu";
-  if (scenario.contains("cluster")) scenario["cluster"].erase("price");
+  if (scenario.contains("cluster"))
+    for (const char* key : {"price", "price_per_gigabyte"}) scenario["cluster"].erase(key);
   return with_short_paths(std::move(scenario));
 }
 

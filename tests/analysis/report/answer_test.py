@@ -16,8 +16,10 @@ import pandas as pd
 from made_up_runs import NEVER, Answers, drawn, write
 from report.answer import named_points, rising, sentence, verdicts
 from plots.measure import Measure, headline_time, time_to
+from plots.price import cost
 from report.contest import WRONG, contest, skewed_p, student_p
 from report.edges import edges
+from report.figures import KINDS
 from report.page import notes
 from results import ResultsError, Target, read_folder
 from results.sample import sample_of_runs
@@ -560,6 +562,31 @@ class Cost(Answers):
         column = table.heads.index("cost to test error 0.1")
         self.assertEqual(table.rows[0][column].split(" ")[0], "60")
         self.assertEqual(table.rows[1][column].split(" ")[0], "20")
+
+    def test_bytes_have_a_price_too(self):
+        """Half a unit a learner and time, 3 for 1e9 bytes: of the first point 1e9 a unit of time."""
+        runs = {"sync": [(0.1, 10), (0.1, 20)], "async": [(0.1, 5), (0.1, NEVER)]}
+        rows = [
+            {"point": p, "replica": r, "time": t, "update": t, "loss": 0.1, "test_error": 0.1, "bytes": t * (1e9, 1e8)[p]}
+            for p in (0, 1) for r in (0, 1) for t in (0, 10, 20, 100)
+        ]  # fmt: skip
+        for price, of_time in ((0.5, 4), (None, 0)):
+            prices = {"price": price, "price_per_gigabyte": 3}
+            write(self.folder, runs, cluster={"learners": 8} | prices)
+            fabricate.write_table(self.folder / "curve.csv", [*fabricate.CURVE, "bytes"], rows)
+            case = self.case()
+            time = case.targets[0]
+            told = cost(case, time)
+            self.assertEqual(told.values[0].tolist(), [10 * (of_time + 3), 20 * (of_time + 3)])
+            np.testing.assert_allclose(told.values[1].tolist(), [5 * (of_time + 0.3), np.inf])
+            np.testing.assert_allclose(told.at_least[1].tolist(), [5 * (of_time + 0.3), 100 * (of_time + 0.3)])
+            (drawn,) = [kind.draw(case).axes[0] for kind in KINDS if kind.name == "error_cost"]
+            self.assertAlmostEqual(drawn.get_xlim()[1], 100 * (of_time + 3))
+            self.assertIn("cost", drawn.get_xlabel())
+
+    def test_bytes_that_were_not_counted_cost_nobody_knows_what(self):
+        write(self.folder, {"sync": [(0.1, 10), (0.1, 20)], "async": [(0.1, 5), (0.1, 5)]}, cluster={"learners": 8, "price_per_gigabyte": 3})
+        self.assertFalse([head for head in points_table(self.case()).heads if "cost" in head])
 
     def test_without_one_there_is_none(self):
         write(self.folder, {"sync": [(0.1, 10), (0.1, 20)], "async": [(0.1, 5), (0.1, 5)]})

@@ -171,7 +171,7 @@ def is_degenerate(scenario, place, name):
     """Whether a key has its meaning, and what else stands there makes nothing of it."""
     protocol, here = scenario["protocol"]["kind"], found(scenario, place)
     names_files = name in ("path", "test_path", "test_file")
-    for_readers = name in ("price", "details", "trace", "trace_updates", "updates")  # other files, or none
+    for_readers = name in ("price", "price_per_gigabyte", "details", "trace", "trace_updates", "updates")  # other files, or none
     # Each update has one gradient, and a race over protocols has one learning rate.
     scale_of_one = name == "scale" and place == "learning_rate" and protocol in ("async", "local-sgd")
     never_stale = name in ("rho", "c") and protocol == "sync"

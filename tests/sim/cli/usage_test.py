@@ -467,7 +467,7 @@ class Usage(ProgramTest):
     def test_a_price_changes_no_run(self):
         self.call("run", self.write(SMALL), "--quiet", "--out", "out")
         before = self.tables(self.folder / "out")
-        self.call("run", self.write(SMALL), "--quiet", "--out", "out", "--set", "cluster.price=2")
+        self.call("run", self.write(SMALL), "--quiet", "--out", "out", "--set", "cluster.price=2", "--set", "cluster.price_per_gigabyte=3")
         self.assertEqual(before, self.tables(self.folder / "out"))
         manifest = json.loads((self.folder / "out/manifest.json").read_text())
         self.assertEqual(manifest["scenario"]["cluster"]["price"], 2)
