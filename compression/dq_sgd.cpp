@@ -29,7 +29,8 @@ With `mean_bits` the bits of all steps are that in the mean: those of r steps to
     log2(rho / alpha) / 2
 
 from step to step, between min_bits and max_bits, and to use up what is left; rho is the ratio of ||g||^2 from
-step to step, by least squares over those so far.
+step to step, by least squares over those so far.  `gradrace theory` has the plan where the norm stays, rho = 1,
+and what it saves: log2(AM(c) / GM(c)) / 2 bits of a number where levels are many and none is cut off.
 
 B_n is log2(s_n + 1) + 1 rounded up with error, to the nearest with mean_bits.  Before a norm is there it is
 max_bits, or mean_bits.  alpha is that of F(w_n) - F* <= alpha^n (F(w_0) - F*): 1 - 2 nu eta + L nu eta^2 by
@@ -60,6 +61,22 @@ class BitsByStep final : public CodeChooser {
         numbers_(training.numbers),
         gradients_(training.gradients) {
     if (schedule.mean_bits) left_ = steps_ * *schedule.mean_bits;
+  }
+
+  /// Of mean_bits.
+  PlannedBits planned() const {
+    constexpr double most_steps = 1e5;  // of more, so many that are evenly spread
+    const double growth = -std::log2(alpha_) / 2, first = start_of_plan(growth, steps_);
+    const auto bits = [&](double n) { return std::clamp(first + growth * n, least(), most()); };
+    const double parts = std::min(steps_, most_steps);
+    double mean = 0, errors = 0, of_one_level = 0;
+    for (double part = 0; part < parts; ++part) {
+      const double n = (part + 0.5) * (steps_ / parts) - 0.5, s = std::exp2(bits(n) - 1) - 1;
+      const double c = std::pow(alpha_, steps_ - 1 - n);
+      mean += bits(n) / parts, errors += c / (s * s), of_one_level += c;
+    }
+    const double fixed = std::log2(std::sqrt(of_one_level / errors) + 1) + 1;
+    return {mean, bits(0), bits(steps_ - 1), fixed - mean};
   }
 
   std::uint16_t first() override { return use(schedule_.mean_bits.value_or(whole_bits)); }
@@ -96,16 +113,19 @@ class BitsByStep final : public CodeChooser {
   /// log2 rho by least squares; few steps count as if there had been more, without a trend.
   double trend() const { return products_ / (squares_ + std::pow(steps_ / 20, 3) / 12); }
 
-  /// Bits of the first of so many steps, which rise by `growth` from step to step within what is
-  /// allowed, and are what is left in all.
   double first_of_plan(double growth, double steps) const {
+    return std::clamp(start_of_plan(growth, steps), least(), most());
+  }
+  /// Of the bits of so many steps, which rise by `growth` from step to step, cut off where they are
+  /// not allowed, and are what is left in all.
+  double start_of_plan(double growth, double steps) const {
     const double rise = growth * (steps - 1), wanted = left_ / steps;
     double low = least() - std::abs(rise) - 1, high = most() + std::abs(rise) + 1;
     for (int halving = 0; halving < 60; ++halving) {
       const double first = (low + high) / 2;
       (mean_of_line(first, first + rise) < wanted ? low : high) = first;
     }
-    return std::clamp((low + high) / 2, least(), most());
+    return (low + high) / 2;
   }
   /// Of what goes from one number to another, cut off where it is not allowed.
   double mean_of_line(double from, double to) const {
@@ -163,6 +183,8 @@ struct DqSgd {
           .levels = levels_of(bits), .bits = static_cast<double>(bits), .parts = {one_bucket}}));
     if (schedule.max_bits == whole_bits)
       codes.compressors.push_back(std::make_shared<const CompressorOf<Whole>>(Whole()));
+    if (schedule.mean_bits && codes.lacks.empty())
+      codes.planned = BitsByStep(schedule, training).planned();
     codes.make_chooser = [schedule = schedule, training] {
       return std::make_unique<BitsByStep>(schedule, training);
     };

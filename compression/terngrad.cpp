@@ -24,10 +24,12 @@ struct TernGrad {
   Parts parts = {};
 
   double bytes(double numbers) const { return packed_bytes(numbers, 2, parts.count(numbers)); }
-  /// m ||v||_1 / ||v||^2 - 1 is greatest where all but one are equal.
-  std::optional<double> most_error(double numbers) const {
-    if (clip) return {};
-    return (std::sqrt(parts.longest(numbers)) - 1) / 2;
+  /// m ||v||_1 / ||v||^2 - 1 is greatest where all but one are equal.  With a clip a number a errs
+  /// by m a - a^2 up to m, (a - m)^2 beyond: by no more than a^2 + m^2 / 8, m by min(c^2, n) of
+  /// their mean square.
+  double most_error(double numbers) const {
+    const double n = parts.longest(numbers);
+    return clip ? 1 + std::min(*clip * *clip, n) / 8 : (std::sqrt(n) - 1) / 2;
   }
   template <class Real>
   void pass(std::span<Real> row, Stream& words) const {

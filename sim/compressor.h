@@ -33,9 +33,16 @@ class CodeChooser {
   virtual std::uint16_t next(double norm) = 0;
 };
 
+/// Bits of a number that are planned for the steps of a run where the norm of the gradient stays.
+struct PlannedBits {
+  double mean, first, last;
+  double saved;  // that the same number for all steps takes more, for an equal error of the loss
+};
+
 struct Codes {
   std::vector<std::shared_ptr<const Compressor>> compressors;
   std::function<std::unique_ptr<CodeChooser>()> make_chooser;  // of a run
+  std::optional<PlannedBits> planned = {};                     // where they are known before a run
   std::string_view lacks = {}, why = {};  // the key without which there is none; empty: nothing
 };
 

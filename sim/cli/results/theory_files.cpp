@@ -56,7 +56,13 @@ TheoryRow::TheoryRow(std::size_t number, const Point& of)
 void TheoryRow::add_message() {
   const double numbers = at.numbers_sent();
   const auto compressor = at.compressor();
-  if (numbers == 0 || at.codes()) return;
+  if (numbers == 0) return;
+  if (const auto codes = at.codes(numbers)) {
+    message_error = codes->compressors.front()->most_error(numbers);
+    bits = codes->planned;
+    if (bits) message_bytes = bits->mean * numbers / 8 + sizeof(float);
+    return;
+  }
   message_bytes = compressor->bytes(numbers);
   message_error = compressor->most_error(numbers);
   if (!compressor->adds()) gather_break_even = 2 * sizeof(float) * numbers / *message_bytes;
@@ -87,6 +93,11 @@ void TheoryRow::compare(const Traits& traits, const Distribution& law) {
   if (!over_all_reduce) return;
   over_all_reduce->value += exchange / theory.iteration_time->value;
   if (!traits.together) over_all_reduce->value /= learners;
+}
+
+static std::optional<double> of_bits(const TheoryRow& row, double PlannedBits::*which) {
+  if (!row.bits) return {};
+  return *row.bits.*which;
 }
 
 CsvFile<TheoryRow> theory_table(const std::vector<std::string>& swept) {
@@ -163,6 +174,14 @@ CsvFile<TheoryRow> theory_table(const std::vector<std::string>& swept) {
        {"from which a ring of whole gradients takes less than a gather of messages",
         "8 d / message_bytes"},
        &Row::gather_break_even},
+      {"bits_first", "bits",
+       "of a number by mean_bits (dq-sgd) in the first step, planned where the norm stays",
+       [](auto& row) { return of_bits(row, &PlannedBits::first); }},
+      {"bits_last", "bits", "in the last step, likewise",
+       [](auto& row) { return of_bits(row, &PlannedBits::last); }},
+      {"bits_saved", "bits",
+       "a number, by which one number of bits for all steps is more for the same error, likewise",
+       [](auto& row) { return of_bits(row, &PlannedBits::saved); }},
       {"not_known", "", "what is empty among iteration time and staleness, and why",
        &Row::not_known}};
   columns.insert(columns.end(), std::begin(last), std::end(last));

@@ -33,6 +33,7 @@ struct TheoryRow {
   std::optional<double> hiding_delay = {}, spectral_gap = {}, rho = {}, disagreement = {};
   std::optional<Estimate> over_all_reduce = {};
   std::optional<double> message_bytes = {}, message_error = {}, gather_break_even = {};
+  std::optional<PlannedBits> bits = {};
   std::string not_known;
 };
 
