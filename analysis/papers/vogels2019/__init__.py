@@ -8,7 +8,7 @@ QUESTION = (
     "and do they learn as whole gradients do, and better than as many bytes of the largest numbers, or of any?"
 )
 HEAD = (
-    "Of the paper its algorithm was read, in its authors' code; its tables are known from memory, so that their orders "
+    "Of the paper its algorithm was read, in its authors' code; its tables were not at hand, so that their orders "
     "are claimed and none of their numbers. A perceptron has the place of its networks."
 )
 
