@@ -28,6 +28,7 @@ struct ChunkedTopK {
   std::uint64_t chunk = 4096, k = 64, value_bits = 2;
   Parts parts = {};
 
+  bool adds(double) const { return k == chunk && value_bits == whole_bits; }
   double bytes(double numbers) const {
     return parts.sum(numbers, [this](double length) { return bytes_of_tensor(length); });
   }

@@ -24,10 +24,14 @@ struct Kept {
     return static_cast<double>(of(static_cast<std::size_t>(numbers)));
   }
 
+  bool are_all(double numbers) const {
+    return numbers > 0 ? count(numbers) >= numbers : !k && share == 1;
+  }
+
   /// Each with its place, unless all are.
   double bytes_with_places(double numbers) const {
     const double sent = count(numbers);
-    if (sent >= numbers) return 4 * numbers;
+    if (are_all(numbers)) return 4 * numbers;
     return 4 * sent + std::ceil(sent * std::ceil(std::log2(numbers)) / 8);
   }
 

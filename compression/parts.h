@@ -92,7 +92,7 @@ inline double levels_of(std::uint64_t bits) { return std::exp2(bits - 1) - 1; }
 
 /// Sends numbers as they are.
 struct Whole {
-  bool adds() const { return true; }
+  bool adds(double) const { return true; }
   double bytes(double numbers) const { return 4 * numbers; }
   double most_error(double) const { return 0; }
   template <class Real>

@@ -53,7 +53,7 @@ struct Power {
   Parts parts = {};
 
   std::uint32_t rounds() const { return carried() > 0 ? 2 : 1; }
-  bool adds() const { return true; }
+  bool adds(double) const { return true; }
   double most_error(double) const { return 1; }
 
   double bytes(double numbers) const {

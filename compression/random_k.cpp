@@ -21,7 +21,7 @@ struct RandomK {
   bool scaled = true;
   bool shared_seed = false;
 
-  bool adds() const { return shared_seed; }
+  bool adds(double numbers) const { return shared_seed || kept.are_all(numbers); }
   bool shares_words() const { return shared_seed; }
 
   double bytes(double numbers) const {

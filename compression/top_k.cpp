@@ -18,6 +18,7 @@ not the gradient in the mean: without `memory` what is small is never sent.)",
 struct TopK {
   Kept kept;
 
+  bool adds(double numbers) const { return kept.are_all(numbers); }
   double bytes(double numbers) const { return kept.bytes_with_places(numbers); }
   double most_error(double numbers) const { return 1 - kept.count(numbers) / numbers; }
   template <class Real>

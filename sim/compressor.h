@@ -71,8 +71,10 @@ class Compressor {
   virtual std::uint32_t rounds() const { return 0; }
   bool joint() const { return rounds() > 0; }
 
-  /// Whether sums of messages are messages, of as many bytes.
-  virtual bool adds() const = 0;
+  /// Whether sums of messages of so many numbers are messages, of as many bytes.
+  virtual bool adds(double numbers) const = 0;
+  /// Of a code that sends so many numbers of any row; else empty.
+  virtual std::optional<std::uint64_t> sends() const { return {}; }
   /// Whether the words of learner 0 are those of all.
   virtual bool shares_words() const = 0;
 
@@ -91,10 +93,11 @@ class Compressor {
 /// That of a kind, which has `double bytes(double numbers) const`, `std::optional<double>
 /// most_error(double numbers) const` where that is known, and
 /// `template <class Real> void pass(std::span<Real> row, Stream& words) const`, and `Parts parts`
-/// (compression/parts.h) where it goes by buckets or tensors; `bool adds() const` and
-/// `bool shares_words() const`, `bool votes() const`, `std::uint32_t rounds() const` where that may
-/// be, `std::shared_ptr<const Codes> codes(const Training&) const` where it changes; where numbers
-/// are carried on, `std::size_t carried() const`, and pass(row, words, carried).
+/// (compression/parts.h) where it goes by buckets or tensors, `Kept kept` (compression/kept.h)
+/// where it sends so many numbers; `bool adds(double numbers) const` and `bool shares_words()
+/// const`, `bool votes() const`, `std::uint32_t rounds() const` where that may be,
+/// `std::shared_ptr<const Codes> codes(const Training&) const` where it changes; where numbers are
+/// carried on, `std::size_t carried() const`, and pass(row, words, carried).
 template <class Kind>
 class CompressorOf final : public Compressor {
  public:
@@ -121,9 +124,13 @@ class CompressorOf final : public Compressor {
     return 0;
   }
 
-  bool adds() const override {
-    if constexpr (requires { kind_.adds(); }) return kind_.adds();
+  bool adds(double numbers) const override {
+    if constexpr (requires { kind_.adds(numbers); }) return kind_.adds(numbers);
     return false;
+  }
+  std::optional<std::uint64_t> sends() const override {
+    if constexpr (requires { kind_.kept; }) return kind_.kept.k;
+    return {};
   }
   bool shares_words() const override {
     if constexpr (requires { kind_.shares_words(); }) return kind_.shares_words();

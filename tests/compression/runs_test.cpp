@@ -208,6 +208,28 @@ TEST_CASE("compression: all-reduce trains as sync does, and whole messages as no
         run_training(point_of(all_reduce, "")).hash);
 }
 
+TEST_CASE("compression: all of a gradient's numbers are no compression, in a ring or tree too") {
+  for (const std::string protocol :
+       {R"({"kind": "all-reduce", "buckets": 2})", R"({"kind": "local-sgd", "tau": 2})"})
+    for (const std::string collective : {"ring", "tree", "halving-doubling"}) {
+      const std::string network =
+          R"(, "network": {"topology": "mesh", "latency": 0.25, "bandwidth": 4000,
+              "model_bytes": 360, "collective": ")" +
+          collective + "\"}";
+      const RaceRecord plain = run_training(point_of(protocol, "", network));
+      for (const std::string kind :
+           {R"({"kind": "top-k", "k": 90})", R"({"kind": "top-k", "share": 1, "memory": {}})",
+            R"({"kind": "random-k", "k": 90})",
+            R"({"kind": "chunked-top-k", "chunk": 8, "k": 8, "value_bits": 32})"}) {
+        CAPTURE(kind);
+        const RaceRecord whole = run_training(point_of(protocol, kind, network));
+        CHECK(whole.curve.back().evaluation.loss == plain.curve.back().evaluation.loss);
+        CHECK(whole.totals.time == plain.totals.time);
+        CHECK(whole.learners[1].exchanged.sent == plain.learners[1].exchanged.sent);
+      }
+    }
+}
+
 TEST_CASE("compression: with a shared seed all learners send the same places") {
   const auto loss = [](const std::string& shared) {
     const Point point = point_from(
@@ -229,6 +251,11 @@ TEST_CASE("compression: what does not go together is refused with the cure") {
   const std::string async = R"({"kind": "async"})";
   says(refusal(R"({"kind": "d-psgd", "graph": "ring"})", R"({"kind": "terngrad"})"),
        "compression: is of gradients, or of how far learners have come");
+  says(refusal(R"({"kind": "switch", "phases": [
+                   {"protocol": {"kind": "all-reduce"}, "end": {"updates": 5}},
+                   {"protocol": {"kind": "local-sgd", "tau": 2}}]})",
+               R"({"kind": "terngrad"})"),
+       "adasync, switch between protocols with a server, all-reduce, local-sgd");
   const auto with_tree = [&] {
     return point_of(R"({"kind": "all-reduce"})", R"({"kind": "qsgd", "bits": 4})",
                     R"(, "network": {"topology": "mesh", "collective": "tree"})");

@@ -18,7 +18,7 @@ struct Identity {
 /// Half of every number arrives, in half of the bytes.
 struct Halving {
   double bytes(double numbers) const { return 2 * numbers; }
-  bool adds() const { return true; }
+  bool adds(double) const { return true; }
   template <class Real>
   void pass(std::span<Real> row, Stream&) const {
     for (Real& x : row) x /= 2;

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "models/datasets/shelf.h"
+#include "sim/cli/scenario/compression.h"
 #include "sim/cli/scenario/run_work.h"
 
 namespace gradrace {
@@ -38,8 +39,8 @@ void read_value(RunPlan::Group& group, const Point& point) {
 }
 
 /// Theory, work and group of the next point.
-void add_point(RunPlan& plan, const Point& point, std::size_t number, bool is_new,
-               const MemoryCheck& check) {
+void add_point(RunPlan& plan, const Scenario& scenario, const Point& point, std::size_t number,
+               bool is_new, const MemoryCheck& check) {
   RunPlan::Group& group = plan.groups[number];
   plan.group_of.push_back(number);
   Theory& theory = plan.theories.emplace_back();
@@ -50,6 +51,7 @@ void add_point(RunPlan& plan, const Point& point, std::size_t number, bool is_ne
     if (!group.obstacle.empty()) return;
     const Race race = point.race();
     check.check_runs(point, race, group.memory);
+    check_sent(scenario, point);
     if (point.with_model()) enlarge(group.options, point, race);
     theory = point.theory();
     work = run_work(point, race, theory, group.memory.value.numbers);
@@ -74,7 +76,7 @@ RunPlan plan_of(const Scenario& scenario, std::size_t jobs, const TellStep& tell
     const auto [found, is_new] = numbers.try_emplace(point.device_text, plan.groups.size());
     if (is_new) plan.groups.emplace_back();
     if (tell) tell("theory and data", plan.theories.size(), scenario.points.size());
-    add_point(plan, point, found->second, is_new, check);
+    add_point(plan, scenario, point, found->second, is_new, check);
   }
   if (std::ranges::all_of(plan.groups, &RunPlan::Group::is_unreadable))
     throw std::runtime_error(plan.groups.front().obstacle);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "sim/cli/commands/commands.h"
+#include "sim/cli/scenario/compression.h"
 #include "sim/cli/scenario/memory.h"
 #include "sim/cli/standard_streams.h"
 #include "sim/message_text.h"
@@ -36,6 +37,7 @@ DataFaults look_into_data(const Scenario& scenario) {
       if (is_new) check.check_data(point);
       if (is_new && point.with_model()) model->second = memory_of_model(point);
       check.check_runs(point, point.race(), model->second);
+      check_sent(scenario, point);
     } catch (const ScenarioError&) {
       throw;
     } catch (const MissingData& error) {

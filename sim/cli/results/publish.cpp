@@ -172,7 +172,11 @@ void write_tables(RunFolder& folder, const std::vector<Theory>& theories,
   if (!curves.empty()) tables.add(theory_csv.page(), theory_csv, curves);
   if (format == Format::sqlite) add_catalog(tables, scenario);
   std::vector<CountedExchanges> counted;
-  for (const Point& point : scenario.points) counted.push_back(counted_exchanges(point));
+  std::vector<std::optional<double>> bits;
+  for (const Point& point : scenario.points) {
+    counted.push_back(counted_exchanges(point));
+    bits.push_back(message_bits(point));
+  }
   std::string cells;
   for (std::size_t run = 0; run < scenario.runs(); ++run) {
     const auto failure = failures.find(run);
@@ -199,8 +203,8 @@ void write_tables(RunFolder& folder, const std::vector<Theory>& theories,
       result.reason = failure->second;
     }
     cells.clear();
-    runs_file.add(cells,
-                  {at, theories[point], result, gradrace::summary_of(result), counted[point]});
+    runs_file.add(cells, {at, theories[point], result, gradrace::summary_of(result), counted[point],
+                          bits[point]});
     begin("runs.csv").add(cells);
   }
   tables.end();

@@ -57,32 +57,23 @@ void add_exchange_columns(std::vector<CsvColumn<Values>>& columns, Exchanged exc
   }
 }
 
-/// Of a number of a message; where tensors matter, among learners without a server, not known.
-std::optional<double> bits_per_coordinate(const Point& at, const ExchangeTotals& all) {
-  const auto& peers = at.cluster.peers;
-  const double numbers =
-      (peers ? peers->model_bytes : at.cluster.transit.network->model_bytes) / sizeof(float);
-  const Compressor& compressor = *at.first_plan.message.compressor;
-  const bool fixed = !compressor.by_tensor() && !at.codes() && at.compressed_from == 0;
-  if (fixed) return 8 * compressor.bytes(numbers) / numbers;
-  if (peers) return {};
-  return 8 * all.sent / (all.messages * numbers);
-}
-
 void add_compression_columns(std::vector<CsvColumn<RunRow>>& columns) {
   const auto add = [&](const char* name, const char* unit, Meaning meaning, Role role, auto of) {
     columns.emplace_back(
         name, unit, meaning,
         [of](auto& run) -> std::optional<double> {
           if (!run.counted.bytes || !run.at.with_compression() || !run.result.exchanged) return {};
-          return of(run.at, *run.result.exchanged);
+          return of(run, *run.result.exchanged);
         },
         role);
   };
   add("bits_per_coordinate", "bits",
       {"of a number of a gradient's message, scales and places included",
        "8 bytes of it / (model_bytes / 4)"},
-      Role::result, bits_per_coordinate);
+      Role::result, [](auto& run, const ExchangeTotals& all) -> std::optional<double> {
+        if (run.message_bits || run.at.cluster.peers) return run.message_bits;
+        return 8 * all.sent / (all.messages * run.at.numbers_sent());
+      });
   add("bytes_pushed", "bytes", "of messages to the server, or to other learners", Role::count,
       [](auto&, const ExchangeTotals& all) { return all.sent; });
   add("bytes_pulled", "bytes",
@@ -211,6 +202,13 @@ CountedExchanges counted_exchanges(const Point& point) {
   return {.bytes = network && network->model_bytes > 0,
           .messages = network.has_value(),
           .conflicts = protocol->traits().asks_for_groups};
+}
+
+std::optional<double> message_bits(const Point& point) {
+  const bool alike = point.with_compression() && !point.codes() && point.compressed_from == 0;
+  if (!alike || !counted_exchanges(point).bytes) return {};
+  const double numbers = point.numbers_sent();
+  return 8 * point.compressor()->bytes(numbers) / numbers;
 }
 
 std::vector<std::string> swept_names(std::vector<std::string> paths) {

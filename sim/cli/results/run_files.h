@@ -34,6 +34,8 @@ struct CountedExchanges {
   bool conflicts = false;                // not where nobody asks for groups
 };
 CountedExchanges counted_exchanges(const Point& point);
+/// Of a number of a message; empty where that is told by runs, or not known.
+std::optional<double> message_bits(const Point& point);
 
 /// A number of ExchangeTotals and the column that has it; of learners.csv and, where it is counted,
 /// of runs.csv too.
@@ -72,6 +74,7 @@ struct RunRow {
   const RunResult& result;
   RunSummary summary;
   CountedExchanges counted;
+  std::optional<double> message_bits = {};
 };
 
 struct CurveRow : EvaluationPoint, Evaluation {

@@ -65,7 +65,7 @@ void TheoryRow::add_message() {
   }
   message_bytes = compressor->bytes(numbers);
   message_error = compressor->most_error(numbers);
-  if (!compressor->adds()) gather_break_even = 2 * sizeof(float) * numbers / *message_bytes;
+  if (!compressor->adds(numbers)) gather_break_even = 2 * sizeof(float) * numbers / *message_bytes;
 }
 
 void TheoryRow::compare_with_sync() {

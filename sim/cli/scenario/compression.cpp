@@ -3,14 +3,17 @@
 #include "compression/catalog.h"
 #include "models/optimiser/optimiser.h"
 #include "protocols/catalog.h"
+#include "sim/reading/document.h"
 
 namespace gradrace {
 
 /// What does not add is gathered around a ring.
 static void check_collective(Fields& fields, const Point& point) {
   const auto& peers = point.cluster.peers;
-  const bool adds = point.first_plan.message.compressor->adds();
-  if (peers && !adds && peers->collective != Collective::ring)
+  if (!peers) return;
+  const double numbers = peers->model_bytes / sizeof(float);
+  const bool adds = point.first_plan.message.compressor->adds(numbers);
+  if (!adds && peers->collective != Collective::ring)
     fields.complain("cluster.network.collective",
                     "adds what learners send, and these messages cannot be added: a ring carries "
                     "each to all",
@@ -143,18 +146,46 @@ void check_codes(Fields& fields, const Point& point) {
     fields.complain("compression." + std::string(codes->lacks), std::string(codes->why));
 }
 
+/// No more numbers than there are.
+static void check_sent(const Scenario& scenario, const std::string& key, const Compressor& by,
+                       const Point& point) {
+  if (!by.sends()) return;
+  auto most = static_cast<std::uint64_t>(point.numbers_sent());
+  if (point.with_model()) {
+    std::uint64_t numbers = 0;
+    for (const Tensor& tensor : point.model->tensors()) numbers += tensor.numbers();
+    most = std::min(most, numbers);
+  }
+  if (most == 0 || *by.sends() <= most) return;
+  Problem problem = Document::problem_in(
+      scenario.file, key, "is more than the " + std::to_string(most) + " numbers of a gradient");
+  problem.allowed = "1 to " + std::to_string(most);
+  throw ScenarioError({std::move(problem)});
+}
+
+void check_sent(const Scenario& scenario, const Point& point) {
+  if (!point.with_compression()) return;
+  check_sent(scenario, "compression.k", *point.first_plan.message.compressor, point);
+  if (const auto& back = point.first_plan.rule.back)
+    check_sent(scenario, "compression.down.k", *back->compressor, point);
+}
+
 void check_compression(Fields& fields, const Point& point) {
   if (!point.with_compression() || !point.make_protocol) return;
   const auto sends = [](const AnyProtocol& protocol) {
     return protocol.has_server() || protocol->traits().sends_messages;
   };
   const auto protocol = point.make_protocol();
-  if (!sends(protocol))
+  if (!sends(protocol)) {
+    std::string names = protocols_with(sends);
+    constexpr std::string_view of_phases = "switch";  // whose example has a server
+    names.insert(names.find(of_phases) + of_phases.size(), " between protocols with a server");
     fields.complain(
         "compression",
         "is of gradients, or of how far learners have come from a model that all have, and these "
         "exchange other models",
-        "without it; or " + protocols_with(sends));
+        "without it; or " + names);
+  }
   if (!protocol.has_server() && protocol->k() > point.cluster.learners)
     fields.complain("compression", "is of single gradients, and learners add several up",
                     "without it; or protocol.accumulate: 1");

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sim/cli/scenario/point.h"
+#include "sim/cli/scenario/scenario.h"
 #include "sim/reading/fields.h"
 
 namespace gradrace {
@@ -12,5 +12,8 @@ void visit_compression(Fields& fields, Point& point);
 void check_compression(Fields& fields, const Point& point);
 /// The same of what goes by the learning rate, when that is read.
 void check_codes(Fields& fields, const Point& point);
+/// What is known once the data are: throws ScenarioError where more numbers of a gradient are to be
+/// sent than it has.
+void check_sent(const Scenario& scenario, const Point& point);
 
 }  // namespace gradrace

@@ -116,7 +116,8 @@ std::optional<PeerNetwork> Point::peers_of_messages() const {
   std::optional<PeerNetwork> network = cluster.peers;
   if (!network || !with_compression()) return network;
   const Plan plan = plans().front();
-  if (!plan.message.compressor->adds()) network->collective = Collective::gather;
+  if (!plan.message.compressor->adds(network->model_bytes / sizeof(float)))
+    network->collective = Collective::gather;
   network->rounds = std::max(1u, plan.message.compressor->rounds());
   const double bytes = plan.bytes_of_message(network->model_bytes);
   if (bytes == 0) return network;

@@ -257,6 +257,23 @@ class Output(ProgramTest):
             self.assertEqual([named.get(column, column) for column in columns], expected, name)
         self.assertEqual(sorted(found), sorted(told))
 
+    def test_bits_of_messages_are_told_where_they_are_known_before_a_run(self):
+        """By tensor, of W [10 x 16] and b [10], with a server and without one; and of factors."""
+        link = {"bandwidth": 1000, "model_bytes": 680}
+        softmax = {"kind": "softmax", "dataset": {"kind": "synthetic", "features": 16, "rows": 60, "test_rows": 20}, "minibatch": 4}
+        scenario = changed(SMALL, model=softmax, replicas=1, stop={"updates": 3}, sweep=None)
+        mesh = {"cluster": {**SMALL["cluster"], "network": {"topology": "mesh", **link}}}
+        star = {"cluster": {**SMALL["cluster"], "network": link}}
+        for name, kind, worlds, sent in (
+            ("sign", {"kind": "sign"}, (star, mesh), 170 / 8 + 2 * 4),
+            ("power", {"kind": "power", "rank": 2}, (mesh,), 4 * (2 * (10 + 16) + 10)),
+        ):
+            for number, world in enumerate(worlds):
+                protocol = {"kind": ("sync", "all-reduce")[world is mesh]}
+                out = self.run_small(f"{name}{number}", scenario=changed(scenario, **world, protocol=protocol, compression=kind))
+                [run] = rows(out / "runs.csv")
+                self.assertEqual(float(run["bits_per_coordinate"]), 8 * math.ceil(sent) / 170)
+
     def test_the_curve_of_a_compressed_run_has_bytes_and_ends_with_those_of_the_run(self):
         links = {"learners": 4, "runtime": {"distribution": "exponential", "mean": 1}, "network": {"bandwidth": 1000, "model_bytes": 400}}
         nodes = changed(links, network={"bandwidth": 1000, "topology": "mesh", "model_bytes": 400})
