@@ -18,7 +18,10 @@ class SharedLink {
   /// cards: the bandwidths of the cards that there are, ascending.  Infinite: no limit.
   explicit SharedLink(double bandwidth, const std::vector<double>& cards = {unlimited})
       : bandwidth_(bandwidth) {
-    for (const double card : cards) groups_.emplace_back().card = card;
+    for (const double card : cards) {
+      groups_.emplace_back().card = card;
+      groups_.back().bandwidth = bandwidth;
+    }
   }
 
   static constexpr double unlimited = std::numeric_limits<double>::infinity();
@@ -41,15 +44,14 @@ class SharedLink {
 
   /// When the next transfer ends if none begins; infinite if there is none.
   double next_end() const {
-    double first = unlimited;
-    for (const Group& group : groups_) first = std::min(first, end_of(group));
+    double first = end_of(groups_.front());
+    for (std::size_t i = 1; i < groups_.size(); ++i) first = std::min(first, end_of(groups_[i]));
     return first;
   }
 
   /// Ends it: the learner whose transfer it was.
   std::uint32_t pop(double now) {
-    Group& ending = *std::ranges::min_element(groups_, {},
-                                              [this](const Group& group) { return end_of(group); });
+    Group& ending = groups_.size() == 1 ? groups_.front() : ending_first();
     const Transfer done = ending.transfers.front();
     advance(now);
     ending.transfers.pop_front();
@@ -58,14 +60,16 @@ class SharedLink {
     return done.learner;
   }
 
-  /// Gives the learner's transfer up, if there is one.
-  void remove(std::uint32_t learner, double now, std::uint32_t card = 0) {
+  /// Gives the learner's transfer up, if there is one: the bytes that are left of it.
+  double remove(std::uint32_t learner, double now, std::uint32_t card = 0) {
     advance(now);
-    auto& transfers = groups_[card].transfers;
-    const auto gone = std::find_if(transfers.begin(), transfers.end(),
-                                   [&](const Transfer& one) { return one.learner == learner; });
-    if (gone != transfers.end()) transfers.erase(gone);
+    Group& group = groups_[card];
+    const auto gone = std::ranges::find(group.transfers, learner, &Transfer::learner);
+    if (gone == group.transfers.end()) return 0;
+    const double left = std::max(0.0, gone->end - group.carried);
+    group.transfers.erase(gone);
     share();
+    return left;
   }
 
   void clear(double now) {
@@ -96,6 +100,11 @@ class SharedLink {
     return last_ + left * group.sharers / group.bandwidth;
   }
 
+  Group& ending_first() {
+    return *std::ranges::min_element(groups_, {},
+                                     [this](const Group& group) { return end_of(group); });
+  }
+
   void advance(double now) {
     busy_ = busy(now);
     for (Group& group : groups_) {
@@ -106,8 +115,16 @@ class SharedLink {
     last_ = now;
   }
 
-  /// Slow cards get all that they take while that is less than an equal share of what is left.
   void share() {
+    Group& first = groups_.front();
+    if (groups_.size() > 1 || first.card < unlimited) [[unlikely]]
+      return share_by_cards();
+    first.sharers = static_cast<double>(first.transfers.size());
+    used_ = first.sharers > 0;
+  }
+
+  /// Slow cards get all that they take while that is less than an equal share of what is left.
+  void share_by_cards() {
     double left = bandwidth_, sharers = 0;
     for (const Group& group : groups_) sharers += static_cast<double>(group.transfers.size());
     used_ = sharers > 0;
@@ -123,7 +140,7 @@ class SharedLink {
     }
   }
 
-  const double bandwidth_;
+  double bandwidth_;
   std::vector<Group> groups_;  // by their cards
   double last_ = 0;            // when `carried` was so
   double busy_ = 0;            // until then

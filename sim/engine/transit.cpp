@@ -25,24 +25,22 @@ Transit::Transit(const TransitFacts& facts, std::vector<Carriage> carried, const
       runtime_(std::move(runtime)),
       ways_(learners),
       totals_(learners),
-      waiting_(learners + 1) {
-  if (!facts.network || !facts.network->carries()) return;
-  const std::vector<double>& of_learners = facts.network->card_bandwidths;
-  std::vector<double> cards = of_learners;
-  if (cards.empty()) cards.push_back(SharedLink::unlimited);
-  std::ranges::sort(cards);
-  cards.erase(std::unique(cards.begin(), cards.end()), cards.end());
-  if (!of_learners.empty()) card_of_.clear();
-  for (const double card : of_learners) {
-    const auto place = std::ranges::lower_bound(cards, card) - cards.begin();
-    card_of_.push_back(static_cast<std::uint32_t>(place));
+      untaken_(learners + 1) {
+  for (const double part : times_.parts) {
+    shards_.emplace_back().part = part;
+    shards_.back().waiting.set_capacity(learners + 1);
   }
-  for (auto* link : {&outgoing_, &incoming_})
-    link->emplace(facts.network->bandwidth.value_or(SharedLink::unlimited), cards);
+  if (!facts.network || !facts.network->carries()) return;
+  leaves_.resize(std::size_t{learners} * shards());
+  const double bandwidth = facts.network->bandwidth.value_or(SharedLink::unlimited);
+  const std::vector<double>& cards = facts.network->card_bandwidths;
+  outgoing_.emplace(bandwidth, cards, shards(), learners, queue, slot(outgoing));
+  incoming_.emplace(bandwidth, cards, shards(), learners, queue, slot(incoming));
 }
 
 std::uint32_t Transit::slots(const TransitFacts& facts, std::uint32_t learners) {
-  return machines + (facts.failures ? learners : 0);
+  const std::uint32_t shards = facts.server ? facts.server->shards() : 1;
+  return machines * shards + (facts.failures ? learners : 0);
 }
 
 void Transit::start() {
@@ -52,40 +50,38 @@ void Transit::start() {
 
 Happening Transit::on_event(std::uint32_t event, double now) {
   if (event < ways_.size()) {
-    const Place place = ways_[event].place;
     queue_.remove(event);
-    if (place == Place::leaving) {
-      pull(event, now);
-      return {Kind::passage};
-    }
-    if (!incoming_) return reach_server(event, now);
-    Way& way = ways_[event];
-    way.place = Place::incoming;
-    const double bytes = up(way);
-    totals_[event].sent += bytes;
-    ++totals_[event].messages;
-    incoming_->enter(event, bytes, now, card(event));
-    schedule(*incoming_, incoming);
+    if (ways_[event].place > Place::outgoing) return push(event, now);
+    leave(event, now);
     return {Kind::passage};
   }
-  if (event == slot(outgoing)) {
-    travel(outgoing_->pop(now), now);
-    schedule(*outgoing_, outgoing);
+  if (event >= slot(machines)) return change(event - slot(machines), now);
+  if (event >= slot(incoming)) {
+    const std::uint32_t shard = event - slot(incoming);
+    return reach(shards_[shard], incoming_->end(shard, now), now);
+  }
+  if (event >= slot(outgoing)) {
+    const std::uint32_t learner = outgoing_->end(event - slot(outgoing), now);
+    if (--ways_[learner].coming == 0) travel(learner, now);
     return {Kind::passage};
   }
-  if (event == slot(incoming)) {
-    const std::uint32_t learner = incoming_->pop(now);
-    schedule(*incoming_, incoming);
-    return reach_server(learner, now);
+  queue_.remove(event);
+  return on_shard(shards_[event - slot(server)], now);
+}
+
+/// What the others take up at this instant comes before the next that it takes up, as the gradient
+/// may then be complete.
+Happening Transit::on_shard(Shard& shard, double now) {
+  if (!shard.receiving) {
+    take_next(shard, now);
+    return {Kind::passage};
   }
-  if (event == slot(server)) {
-    const std::uint32_t first = waiting_.front();
-    waiting_.pop_front();
-    receiving_ = false;
-    queue_.remove(event);
-    return take_up(first);
-  }
-  return change(event - slot(machines), now);
+  const std::uint32_t first = shard.waiting.front();
+  shard.waiting.pop_front();
+  shard.receiving = false;
+  const Happening happening = take_up(first);
+  if (happening.kind == Kind::passage) schedule(shard, now);
+  return happening;
 }
 
 void Transit::depart(std::uint32_t learner, std::uint32_t draw, std::uint32_t version,
@@ -98,25 +94,42 @@ void Transit::depart(std::uint32_t learner, std::uint32_t draw, std::uint32_t ve
   way.lacks = follows && lacks * carried.back <= carried.down ? lacks : Way::none;
   way.reads = version;
   way.plan = plan;
-  const double departure = std::max(now, free_at_);
-  if (outgoing_ && departure > now) {
-    way.place = Place::leaving;
-    queue_.schedule(learner, departure, EventClass::arrival);
-  } else {
-    pull(learner, departure);
+  double departure = now;
+  for (std::uint32_t shard = 0; shard < shards(); ++shard) {
+    const double leaves = std::max(now, shards_[shard].free_at);
+    departure = std::max(departure, leaves);
+    if (outgoing_) leaves_[std::size_t{learner} * shards() + shard] = leaves;
   }
+  way.left = departure;
+  if (!outgoing_) return travel(learner, departure);
+  way.place = Place::leaving;
+  way.coming = shards();
+  leave(learner, now);
 }
 
-void Transit::pull(std::uint32_t learner, double from) {
-  ways_[learner].left = from;
-  if (!outgoing_) return travel(learner, from);
-  const Way& way = ways_[learner];
+/// Of the model, what is to leave by now.
+void Transit::leave(std::uint32_t learner, double now) {
+  double next = SharedLink::unlimited;
+  for (std::uint32_t shard = 0; shard < shards(); ++shard) {
+    double& leaves = leaves_[std::size_t{learner} * shards() + shard];
+    if (leaves <= now) {
+      leaves = SharedLink::unlimited;
+      pull(learner, shard, now);
+    }
+    next = std::min(next, leaves);
+  }
+  if (next < SharedLink::unlimited) queue_.schedule(learner, next, EventClass::arrival);
+}
+
+void Transit::pull(std::uint32_t learner, std::uint32_t shard, double now) {
+  Way& way = ways_[learner];
+  if (way.place == Place::leaving) way.left = now;
+  way.place = Place::outgoing;
   const Carriage& carried = carried_[way.plan];
-  const double bytes = way.lacks == Way::none ? carried.down : way.lacks * carried.back;
+  const double whole = way.lacks == Way::none ? carried.down : way.lacks * carried.back;
+  const double bytes = whole * shards_[shard].part;
   totals_[learner].received += bytes;
-  ways_[learner].place = Place::outgoing;
-  outgoing_->enter(learner, bytes, from, card(learner));
-  schedule(*outgoing_, outgoing);
+  outgoing_->begin(learner, shard, bytes, now);
 }
 
 void Transit::travel(std::uint32_t learner, double from) {
@@ -137,50 +150,94 @@ void Transit::travel(std::uint32_t learner, double from) {
                   EventClass::arrival);
 }
 
-Happening Transit::reach_server(std::uint32_t who, double now) {
-  if (who != timer()) {
+Happening Transit::push(std::uint32_t learner, double now) {
+  Way& way = ways_[learner];
+  way.place = Place::incoming;
+  way.coming = shards();
+  untaken_[learner] = shards();
+  if (!incoming_) return reach_all(learner, now);
+  const double bytes = up(way);
+  totals_[learner].sent += bytes;
+  ++totals_[learner].messages;
+  for (std::uint32_t shard = 0; shard < shards(); ++shard)
+    incoming_->begin(learner, shard, bytes * shards_[shard].part, now);
+  return {Kind::passage};
+}
+
+Happening Transit::on_timer(double now) {
+  untaken_[timer()] = shards();
+  return reach_all(timer(), now);
+}
+
+Happening Transit::reach_all(std::uint32_t who, double now) {
+  Happening last{Kind::passage};
+  for (Shard& shard : shards_) last = reach(shard, who, now);
+  return last;
+}
+
+Happening Transit::reach(Shard& shard, std::uint32_t who, double now) {
+  if (who != timer() && --ways_[who].coming == 0) {
     ways_[who].place = Place::queued;
     ways_[who].reached = now;
     changes_ = 0;
   }
-  if (service(who) == 0 && waiting_.empty() && free_at_ <= now) return take_up(who);
-  waiting_.push_back(who);
-  take_next(now);
+  if (service(who) == 0 && shard.waiting.empty() && shard.free_at <= now) return take_up(who);
+  shard.waiting.push_back(who);
+  take_next(shard, now);
   return {Kind::passage};
 }
 
+/// A part of it.
 Happening Transit::take_up(std::uint32_t who) {
+  if (who == nobody || --untaken_[who] > 0) return {Kind::passage};
   if (who == timer()) return {Kind::timer};
   GRADRACE_CHECK(ways_[who].place == Place::queued, "a gradient arrives that is elsewhere");
   return {Kind::arrival, who};
 }
 
 void Transit::forget_timer(double now) {
-  const auto queued = std::find(waiting_.begin(), waiting_.end(), timer());
-  if (queued == waiting_.end()) return;
-  const bool first = queued == waiting_.begin();
-  waiting_.erase(queued);
-  if (!first || !receiving_) return;
-  receiving_ = false;
-  queue_.remove(slot(server));
-  take_next(now);
+  for (std::uint32_t index = 0; index < shards(); ++index) {
+    Shard& shard = shards_[index];
+    const auto queued = std::find(shard.waiting.begin(), shard.waiting.end(), timer());
+    if (queued == shard.waiting.end()) continue;
+    const bool first = queued == shard.waiting.begin();
+    shard.waiting.erase(queued);
+    if (!first || !shard.receiving) continue;
+    shard.receiving = false;
+    queue_.remove(slot(server) + index);
+    take_next(shard, now);
+  }
 }
 
 void Transit::take_next(double now) {
-  if (receiving_ || waiting_.empty()) return;
-  receiving_ = true;
-  order(now, service(waiting_.front()));
-  queue_.schedule(slot(server), free_at_, EventClass::arrival);
+  for (Shard& shard : shards_) take_next(shard, now);
+}
+
+void Transit::take_next(Shard& shard, double now) {
+  if (shard.receiving || shard.waiting.empty()) return;
+  shard.receiving = true;
+  order(shard, now, service(shard.waiting.front()) * shard.part);
+  schedule(shard, shard.free_at);
+}
+
+void Transit::schedule(const Shard& shard, double time) {
+  const auto index = static_cast<std::uint32_t>(&shard - shards_.data());
+  queue_.schedule(slot(server) + index, time, EventClass::arrival);
+}
+
+void Transit::on_update(std::uint16_t plan, double now) {
+  const double length = times_.per_update + carried_[plan].making_back;
+  for (Shard& shard : shards_) order(shard, now, length * shard.part);
 }
 
 void Transit::pause(double now, double length) {
-  GRADRACE_CHECK(!receiving_, "the server is made busy while it takes a gradient up");
-  order(now, length);
+  for (Shard& shard : shards_) order(shard, now, length);
 }
 
-void Transit::order(double now, double length) {
-  free_at_ = std::max(now, free_at_) + length;
-  ordered_ += length;
+/// What it takes up meanwhile comes first.
+void Transit::order(Shard& shard, double now, double length) {
+  shard.free_at = std::max(now, shard.free_at) + length;
+  shard.ordered += length;
 }
 
 bool Transit::postpone(std::uint32_t learner) {
@@ -215,12 +272,10 @@ TripFacts Transit::end(std::uint32_t learner, double now) {
   const TripFacts ended = trip(learner, now);
   totals_[learner].communicating += ended.communicating();
   totals_[learner].encoding += ended.reading + ended.making;
-  if (way.place == Place::outgoing) {
-    outgoing_->remove(learner, now, card(learner));
-    schedule(*outgoing_, outgoing);
-  } else if (way.place == Place::incoming) {
-    incoming_->remove(learner, now, card(learner));
-    schedule(*incoming_, incoming);
+  if (way.place == Place::outgoing) outgoing_->remove(learner, now);
+  if (way.place == Place::incoming) {
+    incoming_->remove(learner, now);
+    withdraw(learner);
   }
   way.place = Place::nowhere;
   return ended;
@@ -237,25 +292,42 @@ Utilisation Transit::utilisation(double now) const {
   if (now <= 0) return share;
   if (facts_.network && facts_.network->bandwidth)
     share.link = std::max(outgoing_->busy(now), incoming_->busy(now)) / now;
-  if (facts_.server) share.server = (ordered_ - std::max(0.0, free_at_ - now)) / now;
+  if (!facts_.server) return share;
+  share.server = 0;
+  for (const Shard& shard : shards_) {
+    const double done = shard.ordered - std::max(0.0, shard.free_at - now);
+    share.server = std::max(share.server, done / now);
+  }
   return share;
 }
 
 void Transit::withdraw(std::uint32_t learner) {
-  GRADRACE_CHECK(!receiving_, "a gradient is cancelled while the server takes one up");
-  const auto queued = std::find(waiting_.begin(), waiting_.end(), learner);
-  if (queued != waiting_.end()) waiting_.erase(queued);
+  for (Shard& shard : shards_) withdraw(shard, learner);
+}
+
+/// A shard that takes it up already goes on to do so.
+void Transit::withdraw(Shard& shard, std::uint32_t who) {
+  const auto queued = std::find(shard.waiting.begin(), shard.waiting.end(), who);
+  if (queued == shard.waiting.end()) return;
+  if (shard.receiving && queued == shard.waiting.begin()) {
+    *queued = nobody;
+  } else {
+    shard.waiting.erase(queued);
+  }
 }
 
 void Transit::clear_roads(double now) {
-  GRADRACE_CHECK(!receiving_, "all is cancelled while the server takes a gradient up");
   if (outgoing_) {
     outgoing_->clear(now);
     incoming_->clear(now);
   }
-  const bool timed = std::find(waiting_.begin(), waiting_.end(), timer()) != waiting_.end();
-  waiting_.clear();
-  if (timed) waiting_.push_back(timer());
+  for (Shard& shard : shards_) {
+    std::vector<std::uint32_t> kept;
+    if (shard.receiving && shard.waiting.front() != timer()) kept.push_back(nobody);
+    if (std::ranges::find(shard.waiting, timer()) != shard.waiting.end()) kept.push_back(timer());
+    shard.waiting.clear();
+    for (const std::uint32_t who : kept) shard.waiting.push_back(who);
+  }
 }
 
 Happening Transit::change(std::uint32_t learner, double now) {
@@ -283,14 +355,6 @@ void Transit::schedule_change(std::uint32_t learner, double now) {
   const double length = law->draw({seed_, replica_, purpose, learner, way.failures});
   if (way.down) ++way.failures;
   queue_.schedule(slot(machines) + learner, now + length, EventClass::arrival);
-}
-
-void Transit::schedule(const SharedLink& link, Slot what) {
-  if (link.is_idle()) {
-    queue_.remove(slot(what));
-  } else {
-    queue_.schedule(slot(what), link.next_end(), EventClass::arrival);
-  }
 }
 
 }  // namespace gradrace

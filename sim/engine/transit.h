@@ -12,7 +12,7 @@
 #include "sim/engine/code_history.h"
 #include "sim/engine/event_queue.h"
 #include "sim/engine/learner_totals.h"
-#include "sim/engine/shared_link.h"
+#include "sim/engine/shard_links.h"
 #include "sim/observer.h"
 #include "sim/random.h"
 
@@ -31,6 +31,7 @@ struct ServerLinks {
   /// Whether bytes take time.
   bool carries() const { return bandwidth || !card_bandwidths.empty(); }
   double latency(std::uint32_t learner) const {
+    if (card_latencies.size() == 1) return card_latencies.front();
     return card_latencies[learner % card_latencies.size()];
   }
 };
@@ -49,8 +50,15 @@ struct Carriage {
 
 /// What the server's work takes.  It does one thing at a time: gradients queue for it in the order
 /// of their arrival, and models leave when what was ordered before is done.
+///
+/// A server in shards is as many servers, each with a part of the parameters, links of its own and
+/// a queue of its own.  A message is divided among them, and so is the work: a gradient has been
+/// taken up when each of them has taken its part up, a model is there when all parts are.
 struct ServerTimes {
   double per_gradient = 0, per_update = 0;
+  std::vector<double> parts{1};  // of the shards; their sum is 1
+
+  std::uint32_t shards() const { return static_cast<std::uint32_t>(parts.size()); }
 };
 
 /// Learners that fail and come back: they are up and down in turns, for times drawn from these
@@ -107,7 +115,7 @@ class Transit {
 
   Happening on_event(std::uint32_t slot, double now);
   /// The timer queues as a gradient does, and is taken up in no time.
-  Happening on_timer(double now) { return reach_server(timer(), now); }
+  Happening on_timer(double now);
   /// It does not queue any more, if it did.
   void forget_timer(double now);
 
@@ -128,9 +136,7 @@ class Transit {
   void clear_roads(double now);
 
   /// The server makes an update, under that plan.
-  void on_update(std::uint16_t plan, double now) {
-    pause(now, times_.per_update + carried_[plan].making_back);
-  }
+  void on_update(std::uint16_t plan, double now);
   /// The server is busy for so long, from when it is done with what was ordered before.
   void pause(double now, double length);
   /// The server has done what it had to do with a gradient or the timer.
@@ -152,6 +158,7 @@ class Transit {
     std::uint32_t version = 0;   // of its model, as it is pulled whole
     std::uint32_t reads = 0;     // the version that it pulls, or pulled last
     std::uint32_t lacks = none;  // updates sent back, to pull; none: it pulls the model
+    std::uint32_t coming = 0;    // parts of the model or the gradient that are not there yet
     std::uint16_t plan = 0;
     Place place = Place::nowhere;
     bool down = false, due = false;
@@ -160,10 +167,23 @@ class Transit {
     static constexpr std::uint32_t none = ~std::uint32_t{0};
   };
 
-  enum Slot : std::uint32_t { server, outgoing, incoming, machines };  // then the learners
-  std::uint32_t slot(std::uint32_t what) const { return first_slot_ + what; }
-  /// The timer's place among the learners in waiting_.
+  /// A part of the server.
+  struct Shard {
+    double part = 1;
+    boost::circular_buffer<std::uint32_t> waiting;  // learners' gradients and the timer, whose part
+                                                    // is not taken up
+    double free_at = 0;                             // when it has done all that it has begun,
+    double ordered = 0;                             // and how long that takes in all
+    bool receiving = false;                         // the first of waiting
+  };
+
+  enum Slot : std::uint32_t { server, outgoing, incoming, machines };  // of the shards; learners
+  std::uint32_t slot(Slot what) const { return first_slot_ + what * shards(); }
+  std::uint32_t shards() const { return static_cast<std::uint32_t>(shards_.size()); }
+  /// The timer's place among the learners that wait.
   std::uint32_t timer() const { return static_cast<std::uint32_t>(ways_.size()); }
+  /// In place of one that was withdrawn while a shard took it up.
+  static constexpr std::uint32_t nobody = ~std::uint32_t{0};
 
   /// Bytes.
   double up(const Way& way) const {
@@ -174,18 +194,23 @@ class Transit {
   double time_of_reading(const Way& way) const {
     return way.lacks == Way::none ? 0 : way.lacks * carried_[way.plan].reading_back;
   }
-  std::uint32_t card(std::uint32_t learner) const { return card_of_[learner % card_of_.size()]; }
-  void pull(std::uint32_t learner, double from);
+  void leave(std::uint32_t learner, double now);
+  void pull(std::uint32_t learner, std::uint32_t shard, double now);
   void travel(std::uint32_t learner, double from);
-  Happening reach_server(std::uint32_t who, double now);
+  Happening push(std::uint32_t learner, double now);
+  Happening reach_all(std::uint32_t who, double now);
+  Happening reach(Shard& shard, std::uint32_t who, double now);
+  Happening on_shard(Shard& shard, double now);
   Happening take_up(std::uint32_t who);
+  void schedule(const Shard& shard, double time);
   double service(std::uint32_t who) const {
     return who == timer() ? 0 : times_.per_gradient + carried_[ways_[who].plan].reading_up;
   }
-  void order(double now, double length);
+  void order(Shard& shard, double now, double length);
+  void take_next(Shard& shard, double now);
+  void withdraw(Shard& shard, std::uint32_t who);
   Happening change(std::uint32_t learner, double now);
   void schedule_change(std::uint32_t learner, double now);
-  void schedule(const SharedLink& link, Slot what);
   TripFacts trip(std::uint32_t learner, double now) const;
 
   const TransitFacts& facts_;
@@ -197,16 +222,13 @@ class Transit {
   EventQueue& queue_;
   const std::uint32_t first_slot_;
   const Runtime runtime_;
-  std::vector<Way> ways_;                  // of the learners
-  std::vector<ExchangeTotals> totals_;     // likewise
-  std::vector<std::uint32_t> card_of_{0};  // of the learners in turn: their place on links
-  std::optional<SharedLink> outgoing_, incoming_;
-  boost::circular_buffer<std::uint32_t>
-      waiting_;                // learners' gradients and the timer, not taken up
+  std::vector<Way> ways_;               // of the learners
+  std::vector<ExchangeTotals> totals_;  // likewise
+  std::vector<Shard> shards_;
+  std::optional<ShardLinks> outgoing_, incoming_;
+  std::vector<double> leaves_;          // [learner, shard]: when a part of a model will leave
+  std::vector<std::uint32_t> untaken_;  // parts of the learners' gradients and the timer
   std::uint64_t changes_ = 0;  // from up to down and back since a gradient reached the server
-  double free_at_ = 0;         // when the server has done all that it has begun,
-  double ordered_ = 0;         // and how long that takes in all
-  bool receiving_ = false;     // the first of waiting_
 };
 
 }  // namespace gradrace

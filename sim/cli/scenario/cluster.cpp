@@ -1,11 +1,36 @@
 #include "sim/cli/scenario/cluster.h"
 
+#include <numeric>
+#include <string>
+#include <utility>
+
 #include "distributions/measured.h"
 #include "sim/cli/scenario/network/network.h"
 
 namespace gradrace {
 
 namespace {
+
+void visit_shards(Fields& fields, std::vector<double>& parts) {
+  constexpr double most = 1 << 16;
+  if (fields.is("shards", Form::number)) {
+    std::uint32_t shards = 1;
+    fields.integer("shards", shards, Need::defaulted, between(1, most),
+                   "servers, each with an equal range of the parameters, a link and a queue of its "
+                   "own; a message is divided among them, and so is the time for it");
+    parts.assign(shards, 1.0 / shards);
+  }
+  if (!fields.is("shards", Form::list)) return;
+  std::vector<double> sizes = parts;
+  fields.reals("shards", sizes, Need::defaulted, positive(),
+               "the same with ranges in these proportions, as of layers");
+  if (sizes.empty() || static_cast<double>(sizes.size()) > most)
+    return fields.complain("shards", "has " + std::to_string(sizes.size()) + " ranges",
+                           "1 to 65536");
+  const double whole = std::reduce(sizes.begin(), sizes.end());
+  for (double& size : sizes) size /= whole;
+  parts = std::move(sizes);
+}
 
 void visit_server(Fields& fields, std::optional<ServerTimes>& server) {
   if (!fields.open("server", Need::none,
@@ -19,6 +44,7 @@ void visit_server(Fields& fields, std::optional<ServerTimes>& server) {
   fields.real("per_update", read.per_update, Need::defaulted, at_least(0),
               "time to make an update, which counts from its beginning; models that are pulled "
               "after it leave when it is done");
+  visit_shards(fields, read.parts);
   server = read;
   fields.close();
 }

@@ -4,10 +4,30 @@
 #include <string>
 
 #include "protocols/catalog.h"
+#include "sim/message_text.h"
 
 namespace gradrace {
 
 namespace {
+
+void check_shards(Fields& fields, const Point& point) {
+  const TransitFacts transit = point.transit();
+  if (!transit.server) return;
+  const double shards = transit.server->shards();
+  const bool works = transit.server->per_gradient > 0 || transit.server->per_update > 0 ||
+                     point.encode > 0 || point.decode > 0;
+  const bool carries = transit.network && transit.network->carries();
+  fields.idle("cluster.server.shards", shards > 1 && !works && !carries,
+              "say nothing where neither the server nor its links take time",
+              "per_gradient or per_update beside it, or cluster.network with a bandwidth");
+  const double parameters = shards > 1 ? point.numbers_sent() : 0;
+  if (parameters == 0 || shards <= parameters) return;
+  const std::string most = number_text(std::floor(parameters));
+  fields.complain("cluster.server.shards",
+                  "has " + number_text(shards) + " ranges of " + most +
+                      " parameters (model_bytes / 4, or the model's)",
+                  "1 to " + most);
+}
 
 /// There is a server, and one value.
 void check_server(Fields& fields, const Point& point) {
@@ -18,6 +38,7 @@ void check_server(Fields& fields, const Point& point) {
                     "is for protocols without a server, whose learners have values of their own",
                     "mean");
   }
+  check_shards(fields, point);
 }
 
 bool has_collectives(const AnyProtocol& protocol) {

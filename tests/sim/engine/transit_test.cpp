@@ -27,7 +27,7 @@ std::string always(const std::string& value) {
 Race race_on(std::uint32_t learners, const std::string& runtime, const std::string& cluster,
              const std::string& protocol, const std::string& stop) {
   return point_from(R"({"cluster": {"learners": )" + std::to_string(learners) + ", " + runtime +
-                    ", " + cluster + R"(}, "model": {"kind": "quadratic"},
+                    ", " + cluster + R"(}, "model": {"kind": "quadratic", "dimensions": 8},
                     "learning_rate": {"kind": "constant", "eta": 0.1}, "protocol": )" +
                     protocol + R"(, "stop": )" + stop + "}")
       .race();
@@ -269,6 +269,117 @@ TEST_CASE("transit: cards carry what they are sent, and the link is as busy as t
     CHECK(learner.exchanged.communicating == 3 * 5);
     CHECK(learner.exchanged.sent == 3 * 2);
     CHECK(learner.exchanged.waiting == 0);
+  }
+}
+
+TEST_CASE("transit: equal shards of a server, worked by hand") {
+  const std::string network = R"("network": {"pull": )" + always("0.25") + R"(, "push": )" +
+                              always("0.5") + R"(, "bandwidth": 32, "model_bytes": 16},
+      "server": {"per_gradient": 0.125, "per_update": 3, "shards": 4})";
+  const RunRecord record = run_timing(
+      race_on(4, R"("runtime": )" + one, network, R"({"kind": "sync"})", R"({"updates": 50})"));
+  // On each link four parts of 4 bytes, in each queue four of a quarter of the work.
+  const double step = 0.5 + 0.25 + 1 + 0.5 + 0.5 + 4 * 0.125 / 4;
+  CHECK(record.totals.time == step + 49 * (0.75 + step));
+  CHECK(record.utilisation.link == 50 * 0.5 / record.totals.time);
+  CHECK(record.utilisation.server == (50 * 0.125 + 49 * 0.75) / record.totals.time);
+  for (const LearnerTotals& learner : record.learners) {
+    CHECK(learner.exchanged.sent == 50 * 16);
+    CHECK(learner.exchanged.received == 50 * 16);
+    CHECK(learner.exchanged.communicating == 50 * (0.75 + 1));
+  }
+}
+
+TEST_CASE("transit: the largest shard is waited for, worked by hand") {
+  const std::string network = R"("network": {"bandwidth": 32, "model_bytes": 16},
+      "server": {"per_gradient": 0.125, "per_update": 3, "shards": [3, 1]})";
+  const RunRecord record = run_timing(
+      race_on(4, R"("runtime": )" + one, network, R"({"kind": "sync"})", R"({"updates": 50})"));
+  // Shard 1 has its part of the update done after 0.75 and sends its parts of the model, in half a
+  // unit; shard 0 after 2.25, in 1.5.
+  const double step = 1.5 + 1 + 1.5 + 4 * 0.125 * 0.75;
+  CHECK(record.totals.time == step + 49 * (2.25 + step));
+  CHECK(record.learners[0].exchanged.communicating == 3 + 49 * (1.5 + 1.5 + 1.5));
+}
+
+TEST_CASE("transit: a card is divided among the parts of a message, worked by hand") {
+  const auto time = [](const std::string& shards, const std::string& card, int learners) {
+    return run_timing(race_on(static_cast<std::uint32_t>(learners), R"("runtime": )" + one,
+                              R"("network": {"bandwidth": 32, "model_bytes": 16, "card":
+                                 {"bandwidth": )" +
+                                  card + R"(}}, "server": {"shards": )" + shards + "}",
+                              R"({"kind": "sync"})", R"({"updates": 1})"))
+        .totals.time;
+  };
+  CHECK(time("2", "8", 1) == 2 + 1 + 2);
+  // Halves of the card until the small part is there, at 1; then the large one has all of it.
+  CHECK(time("[3, 1]", "8", 1) == 2 + 1 + 2);
+  // Three learners send 48 bytes through two links of 32.
+  CHECK(time("2", "32", 3) == doctest::Approx(0.75 + 1 + 0.75));
+  CHECK(time("2", "16", 3) == doctest::Approx(1 + 1 + 1));
+}
+
+TEST_CASE("transit: a gradient is taken up when its last part is, worked by hand") {
+  // Pushes from 1 and 1.5 on, without links.  Shard 0 works for 3/4 on a gradient and 3/2 on an
+  // update, shard 1 for 1/4 and 1/2.  Learner 0's gradient is taken up at 1.75; shard 0 is busy
+  // until 3.25, shard 1, which has taken up its part of learner 1's from 1.5 to 1.75, until 2.25.
+  // Learner 0 goes on at 3.25, learner 1's last part is taken up from 3.25 to 4.
+  const RunRecord record =
+      run_timing(race_on(2, R"("runtimes": [)" + one + ", " + always("1.5") + "]",
+                         R"("server": {"per_gradient": 1, "per_update": 2, "shards": [3, 1]})",
+                         R"({"kind": "async"})", R"({"updates": 3})"));
+  // Then shard 0 is busy until 5.5.  Learner 0 is there again at 4.25 and taken up by 6.25.
+  CHECK(record.totals.time == 6.25);
+  CHECK(record.totals.staleness_sum == 0 + 1 + 1);
+}
+
+TEST_CASE("transit: a shard goes on with a gradient that is cancelled meanwhile, worked by hand") {
+  // Gradients of three learners are there at 1, 1.25 and 1.5.  Shard 0 (half the work) takes up
+  // learner 0's until 1.5, as shard 1 does: the update at 1.5 cancels learner 1's and 2's, and the
+  // shards are free for what comes next.
+  const RunRecord record = run_timing(
+      race_on(3, R"("runtimes": [)" + one + ", " + always("1.25") + ", " + always("1.5") + "]",
+              R"("server": {"per_gradient": 1, "shards": 2})", R"({"kind": "k-sync", "k": 1})",
+              R"({"updates": 2})"));
+  CHECK(record.totals.time == 3);
+  // Of unlike shards: shard 1 (a quarter) takes up learner 0's until 1.25, learner 1's until 1.5,
+  // learner 2's until 1.75; shard 0 learner 0's until 1.75, when all else is cancelled.
+  const RunRecord unlike = run_timing(
+      race_on(3, R"("runtimes": [)" + one + ", " + always("1.25") + ", " + always("1.625") + "]",
+              R"("server": {"per_gradient": 1, "shards": [3, 1]})", R"({"kind": "k-sync", "k": 1})",
+              R"({"updates": 2})"));
+  // Learner 2's part is taken up from 1.625 to 1.875 all the same; learner 0 leaves at 1.875, is
+  // there at 2.875 and taken up until 3.625.
+  CHECK(unlike.totals.time == 3.625);
+}
+
+TEST_CASE("transit: equal shards are one server with links and hands of them all") {
+  for (const auto& protocol : every_server_protocol()) {
+    CAPTURE(protocol);
+    const auto run = [&](const std::string& rest) {
+      return run_timing(
+          race_on(6, R"("runtime": )" + exponential, rest, protocol, R"({"updates": 500})"));
+    };
+    for (
+        const std::string whole : {
+            R"("network": {"model_bytes": 32, "bandwidth": 512},
+                "server": {"per_gradient": 0.03125, "per_update": 0.0625})",
+            R"("network": {"model_bytes": 32, "bandwidth": 512, "card": {"bandwidth": [300, 50]}})",
+        }) {
+      std::string parts = whole;
+      const auto change = [&](const std::string& from, const std::string& to) {
+        const std::size_t at = parts.find(from);
+        if (at != std::string::npos) parts.replace(at, from.size(), to);
+      };
+      change("512", "128");
+      change("0.03125", "0.125");
+      change("0.0625}", R"(0.25, "shards": 4})");
+      if (parts.find("server") == std::string::npos) parts += R"(, "server": {"shards": 4})";
+      const RunRecord one_server = run(whole), four = run(parts);
+      CHECK(four.totals.time == doctest::Approx(one_server.totals.time).epsilon(1e-9));
+      CHECK(four.totals.staleness_sum == one_server.totals.staleness_sum);
+      CHECK(four.totals.cancelled == one_server.totals.cancelled);
+    }
   }
 }
 

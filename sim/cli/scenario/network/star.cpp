@@ -13,7 +13,11 @@ constexpr Page page{
         "A learner's `card` carries models and gradients apart, each at its bandwidth at most, and "
         "takes its latency once a message, beside `pull` and `push`.  What slow cards leave of "
         "their share of the server's link the others share equally, and so on (max-min fairness): "
-        "a transfer goes as fast as the slower of card and share allows.",
+        "a transfer goes as fast as the slower of card and share allows.\n\n"
+        "With `cluster.server.shards` each shard has such a link, and a message has a part for "
+        "each, all of which begin together (those of a model when their shard is free).  A card is "
+        "divided equally among the parts that it carries.  A model is there when all its parts "
+        "are, a gradient has been taken up when its last part has.",
     .source = "processor sharing; max-min fairness: Bertsekas, Gallager, Data Networks, sec. 6.5.2",
     .example =
         R"({"topology": "star", "bandwidth": 1e9, "model_bytes": 1e8, "card": {"bandwidth": 3e8}})",

@@ -1,0 +1,424 @@
+// Servers in shards, links and cards on random clusters, against a loop that follows every part of
+// every message by itself.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/support/race_text.h"
+
+namespace gradrace::server_machines_test {
+
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+struct Machines {
+  std::uint32_t learners = 4;
+  double bandwidth = never, bytes = 0;  // of a shard's link; of a model. No bytes: no links
+  std::vector<double> cards, latencies{0};
+  double pull = 0, push = 0, per_gradient = 0, per_update = 0;
+  std::vector<double> parts{1};
+
+  double card(std::uint32_t l) const { return cards.empty() ? never : cards[l % cards.size()]; }
+  double latency(std::uint32_t l) const { return latencies[l % latencies.size()]; }
+};
+
+double runtime(std::uint32_t learner, std::uint32_t draw) {
+  std::mt19937_64 random(1000 * learner + draw);
+  return 0.1 + 2 * static_cast<double>(random() >> 11) * 0x1p-53;
+}
+
+class Hashed final : public Runtimes {
+ public:
+  double duration(std::uint32_t learner, std::uint32_t draw, double, std::uint32_t) override {
+    return runtime(learner, draw);
+  }
+};
+
+struct Update {
+  double time;
+  std::vector<std::array<std::uint32_t, 2>> gradients;  // learner, staleness; in order of these
+};
+
+class Updates : public Observer {
+ public:
+  void on_update(const UpdateFacts& update) override {
+    made.push_back({update.time, {}});
+    for (const auto& gradient : update.gradients)
+      made.back().gradients.push_back({gradient.learner, gradient.staleness});
+    std::ranges::sort(made.back().gradients);
+  }
+  std::vector<Update> made;
+};
+
+/// One event after the other, each looked for among all that there is.
+class Loop final : public Server {
+ public:
+  Loop(const Machines& machines, ServerProtocol& protocol)
+      : machines_(machines),
+        protocol_(protocol),
+        learners_(machines.learners),
+        shards_(machines.parts.size()) {
+    for (Learner& learner : learners_) learner.parts.resize(shards_.size());
+  }
+
+  std::vector<Update> run(std::size_t updates) {
+    protocol_.start(*this);
+    while (made_.size() < updates) {
+      step();
+      const auto is_due = [this](const Shard& shard) { return shard.ends <= now_; };
+      if (std::ranges::any_of(shards_, is_due)) continue;
+      for (std::size_t s = 0; s < shards_.size(); ++s) take_next(s);
+    }
+    made_.resize(updates);
+    return made_;
+  }
+
+ private:
+  enum class Where { nowhere, pulling, computing, pushing };
+  struct Part {
+    double leaves = never;  // of a model, until then
+    double left = 0, rate = 0;
+    bool flows = false;
+  };
+  struct Learner {
+    GradientFacts gradient{};
+    Where where = Where::nowhere;
+    bool idle = true;
+    std::uint32_t draws = 0, to_come = 0, untaken = 0;
+    double computed = never;  // and on its way for its latency
+    std::vector<Part> parts;
+  };
+  struct Shard {
+    std::deque<std::uint32_t> queue;
+    double free_at = 0, ends = never;  // never: it takes nothing up
+  };
+  static constexpr std::uint32_t timer_ = 1000, nobody_ = 1001;
+
+  // What it orders.
+  std::uint32_t learners() const override { return machines_.learners; }
+  std::uint32_t version() const override { return static_cast<std::uint32_t>(made_.size()); }
+  std::uint32_t accepted() const override { return static_cast<std::uint32_t>(accepted_.size()); }
+  double time() const override { return now_; }
+  const Work& work() const override { return work_; }
+  void dispatch(std::uint32_t l) override {
+    Learner& learner = learners_[l];
+    REQUIRE(learner.idle);
+    learner.idle = false;
+    learner.gradient = {0, l, version(), learner.draws++, 0};
+    double last = now_;
+    learner.where = Where::pulling;
+    learner.to_come = static_cast<std::uint32_t>(shards_.size());
+    for (std::size_t s = 0; s < shards_.size(); ++s) {
+      const double leaves = std::max(now_, shards_[s].free_at);
+      last = std::max(last, leaves);
+      if (machines_.bytes > 0) learner.parts[s] = {leaves, machines_.bytes * machines_.parts[s]};
+    }
+    if (machines_.bytes == 0) compute(l, last);
+  }
+  void dispatch_waiting() override {
+    for (std::uint32_t l = 0; l < machines_.learners; ++l) {
+      if (learners_[l].idle) dispatch(l);
+    }
+  }
+  void accept(const GradientFacts& gradient) override { accepted_.push_back(gradient); }
+  void drop(const GradientFacts&) override {}
+  const GradientFacts* computing(std::uint32_t l) const override {
+    return learners_[l].idle ? nullptr : &learners_[l].gradient;
+  }
+  void cancel(const GradientFacts& gradient) override {
+    Learner& learner = learners_[gradient.learner];
+    learner.where = Where::nowhere;
+    learner.idle = true;
+    learner.computed = never;
+    std::ranges::fill(learner.parts, Part{});
+    for (Shard& shard : shards_) {
+      const bool taking = shard.ends < never && shard.queue.front() == gradient.learner;
+      if (taking) shard.queue.front() = nobody_;
+      std::erase(shard.queue, gradient.learner);
+    }
+  }
+  void cancel_all() override {
+    for (const Learner& learner : learners_) {
+      if (!learner.idle) cancel(learner.gradient);
+    }
+  }
+  void update() override {
+    made_.push_back({now_, {}});
+    for (const GradientFacts& gradient : accepted_)
+      made_.back().gradients.push_back({gradient.learner, version() - 1 - gradient.version});
+    std::ranges::sort(made_.back().gradients);
+    accepted_.clear();
+    for (std::size_t s = 0; s < shards_.size(); ++s) keep_busy(s, machines_.per_update * part(s));
+  }
+  void pause(double length) override {
+    for (std::size_t s = 0; s < shards_.size(); ++s) keep_busy(s, length);
+  }
+  void timer(double time) override {
+    rings_ = time;
+    for (std::size_t s = 0; s < shards_.size(); ++s) {
+      auto& [queue, free_at, ends] = shards_[s];
+      if (!queue.empty() && queue.front() == timer_) ends = never;
+      std::erase(queue, timer_);
+    }
+  }
+  void evaluate_at(double) override { FAIL("nobody evaluates"); }
+  void follow(std::uint16_t) override {}
+
+  double part(std::size_t s) const { return machines_.parts[s]; }
+  void keep_busy(std::size_t s, double length) {
+    shards_[s].free_at = std::max(now_, shards_[s].free_at) + length;
+  }
+
+  void compute(std::uint32_t l, double from) {
+    Learner& learner = learners_[l];
+    learner.where = Where::computing;
+    learner.computed = from + machines_.pull + runtime(l, learner.gradient.draw) + machines_.push +
+                       2 * machines_.latency(l);
+  }
+
+  void set_rates() {
+    for (const Where way : {Where::pulling, Where::pushing}) {
+      for (std::size_t s = 0; s < shards_.size(); ++s) {
+        std::vector<std::pair<double, Part*>> flows;  // with what the card allows
+        for (std::uint32_t l = 0; l < machines_.learners; ++l) {
+          Learner& learner = learners_[l];
+          if (learner.where != way || !learner.parts[s].flows) continue;
+          const auto of_card = std::ranges::count_if(learner.parts, &Part::flows);
+          flows.push_back({machines_.card(l) / static_cast<double>(of_card), &learner.parts[s]});
+        }
+        std::ranges::sort(flows, {}, &std::pair<double, Part*>::first);
+        double left = machines_.bandwidth;
+        for (std::size_t i = 0; i < flows.size(); ++i) {
+          flows[i].second->rate =
+              std::min(flows[i].first, left / static_cast<double>(flows.size() - i));
+          left -= flows[i].second->rate;
+        }
+      }
+    }
+  }
+
+  void step() {
+    set_rates();
+    double next = rings_;
+    for (const Learner& learner : learners_) {
+      next = std::min(next, learner.computed);
+      for (const Part& one : learner.parts) {
+        next = std::min(next, one.leaves);
+        if (one.flows) next = std::min(next, now_ + one.left / one.rate);
+      }
+    }
+    for (const Shard& shard : shards_) next = std::min(next, shard.ends);
+    REQUIRE(next < never);
+    for (Learner& learner : learners_) {
+      for (Part& one : learner.parts) {
+        if (one.flows) one.left -= (next - now_) * one.rate;
+      }
+    }
+    now_ = next;
+    happen();
+  }
+
+  /// One thing that is due.
+  void happen() {
+    for (std::size_t s = 0; s < shards_.size(); ++s) {
+      if (shards_[s].ends > now_) continue;
+      const std::uint32_t who = shards_[s].queue.front();
+      shards_[s].queue.pop_front();
+      shards_[s].ends = never;
+      return taken(who);
+    }
+    for (std::uint32_t l = 0; l < machines_.learners; ++l) {
+      Learner& learner = learners_[l];
+      for (std::size_t s = 0; s < shards_.size(); ++s) {
+        Part& one = learner.parts[s];
+        if (one.leaves <= now_) {
+          one.leaves = never;
+          one.flows = true;
+          return;
+        }
+        if (!one.flows || one.left > 1e-12 * machines_.bytes) continue;
+        one.flows = false;
+        if (learner.where == Where::pushing) return reach(s, l);
+        if (--learner.to_come == 0) compute(l, now_);
+        return;
+      }
+      if (learner.computed > now_) continue;
+      learner.computed = never;
+      learner.where = Where::pushing;
+      learner.untaken = static_cast<std::uint32_t>(shards_.size());
+      for (std::size_t s = 0; s < shards_.size(); ++s) {
+        if (machines_.bytes > 0) {
+          learner.parts[s] = {never, machines_.bytes * part(s), 0, true};
+        } else {
+          reach(s, l);
+        }
+      }
+      return;
+    }
+    if (rings_ > now_) return;
+    rings_ = never;
+    timer_untaken_ = static_cast<std::uint32_t>(shards_.size());
+    for (std::size_t s = 0; s < shards_.size(); ++s) reach(s, timer_);
+  }
+
+  void reach(std::size_t s, std::uint32_t who) {
+    const bool takes_time = who != timer_ && machines_.per_gradient > 0;
+    const bool free = shards_[s].queue.empty() && shards_[s].free_at <= now_;
+    if (!takes_time && free) return taken(who);
+    shards_[s].queue.push_back(who);
+    take_next(s);
+  }
+
+  void take_next(std::size_t s) {
+    Shard& shard = shards_[s];
+    if (shard.ends < never || shard.queue.empty()) return;
+    keep_busy(s, shard.queue.front() == timer_ ? 0 : machines_.per_gradient * part(s));
+    shard.ends = shard.free_at;
+  }
+
+  void taken(std::uint32_t who) {
+    if (who == nobody_) return;
+    if (who == timer_) {
+      if (--timer_untaken_ == 0) protocol_.on_timer(*this);
+      return;
+    }
+    Learner& learner = learners_[who];
+    if (--learner.untaken > 0) return;
+    learner.where = Where::nowhere;
+    learner.idle = true;
+    const GradientFacts arrival = learner.gradient;
+    protocol_.on_gradient(*this, arrival);
+  }
+
+  const Machines& machines_;
+  ServerProtocol& protocol_;
+  std::vector<Learner> learners_;
+  std::vector<Shard> shards_;
+  std::vector<GradientFacts> accepted_;
+  std::vector<Update> made_;
+  Work work_{};
+  double now_ = 0, rings_ = never;
+  std::uint32_t timer_untaken_ = 0;
+};
+
+std::string number(double x) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.17g", x);
+  return text;
+}
+
+std::string list(const std::vector<double>& numbers) {
+  std::string text;
+  for (const double x : numbers) text += (text.empty() ? "[" : ", ") + number(x);
+  return text + "]";
+}
+
+std::string law(double value) {
+  return R"({"distribution": "deterministic", "value": )" + number(value) + "}";
+}
+
+Race race_of(const Machines& machines, const std::string& protocol, std::size_t updates) {
+  std::string network;
+  if (machines.pull > 0)
+    network = R"("pull": )" + law(machines.pull) + R"(, "push": )" + law(machines.push) + ", ";
+  if (machines.bytes > 0) network += R"("model_bytes": )" + number(machines.bytes) + ", ";
+  if (machines.bandwidth < never) network += R"("bandwidth": )" + number(machines.bandwidth) + ", ";
+  std::string card = R"("latency": )" + list(machines.latencies);
+  if (!machines.cards.empty()) card += R"(, "bandwidth": )" + list(machines.cards);
+  network += R"("card": {)" + card + "}";
+  Race race =
+      point_from(R"({"cluster": {"learners": )" + std::to_string(machines.learners) +
+                 R"(, "runtime": )" + law(1) + R"(, "network": {)" + network +
+                 R"(}, "server": {"per_gradient": )" + number(machines.per_gradient) +
+                 R"(, "per_update": )" + number(machines.per_update) + R"(, "shards": )" +
+                 list(machines.parts) + R"(}}, "model": {"kind": "quadratic", "dimensions": 8},
+                 "learning_rate": {"kind": "constant", "eta": 0.1}, "protocol": )" +
+                 protocol + R"(, "stop": {"updates": )" + std::to_string(updates) + "}}")
+          .race();
+  race.make_runtimes = [](std::uint64_t, std::uint32_t) { return std::make_unique<Hashed>(); };
+  return race;
+}
+
+class Clusters {
+ public:
+  Machines next() {
+    Machines machines;
+    machines.learners = 4 + static_cast<std::uint32_t>(random_() % 5);
+    if (chance()) {
+      machines.bytes = real(100, 200);
+      if (chance()) machines.bandwidth = real(200, 2000);
+      const bool needs_cards = machines.bandwidth == never;
+      if (needs_cards || chance()) machines.cards = reals(100, 1000, machines.learners);
+    }
+    if (chance()) machines.latencies = reals(0, 0.2, machines.learners);
+    if (chance()) machines.pull = real(0, 0.1), machines.push = real(0, 0.1);
+    if (chance()) machines.per_gradient = real(0, 0.3);
+    if (chance()) machines.per_update = real(0, 0.3);
+    const bool takes_time = machines.per_gradient + machines.per_update + machines.bytes > 0;
+    if (takes_time && chance()) machines.parts = reals(0.2, 1, 5);
+    double whole = 0;
+    for (const double part : machines.parts) whole += part;
+    for (double& part : machines.parts) part /= whole;
+    return machines;
+  }
+
+ private:
+  bool chance() { return random_() % 3 > 0; }
+  double real(double low, double high) {
+    return low + (high - low) * static_cast<double>(random_() >> 11) * 0x1p-53;
+  }
+  std::vector<double> reals(double low, double high, std::size_t most) {
+    std::vector<double> numbers(1 + random_() % most);
+    for (double& x : numbers) x = real(low, high);
+    return numbers;
+  }
+
+  std::mt19937_64 random_{50};
+};
+
+}  // namespace
+
+TEST_CASE("server machines: every update of 40 random clusters, against a loop written out") {
+  constexpr std::size_t updates = 60;
+  Clusters clusters;
+  int compared = 0;
+  for (int i = 0; i < 40; ++i) {
+    const Machines machines = clusters.next();
+    for (const auto& protocol : every_server_protocol()) {
+      CAPTURE(i);
+      CAPTURE(machines.learners);
+      CAPTURE(list(machines.parts));
+      CAPTURE(list(machines.cards));
+      CAPTURE(machines.bytes);
+      CAPTURE(machines.bandwidth);
+      CAPTURE(machines.per_gradient);
+      CAPTURE(machines.per_update);
+      CAPTURE(protocol);
+      const Race race = race_of(machines, protocol, updates);
+      const auto made = race.make_protocol();
+      if (made->traits().needs_evaluations) continue;
+      Updates seen;
+      run_timing(race, 0, &seen);
+      const auto expected = Loop(machines, *std::get<0>(made)).run(updates);
+      REQUIRE(seen.made.size() == updates);
+      for (std::size_t u = 0; u < updates; ++u) {
+        CAPTURE(u);
+        REQUIRE(seen.made[u].gradients == expected[u].gradients);
+        REQUIRE(seen.made[u].time == doctest::Approx(expected[u].time).epsilon(1e-9));
+      }
+      ++compared;
+    }
+  }
+  CHECK(compared > 400);
+}
+
+}  // namespace gradrace::server_machines_test
