@@ -50,6 +50,36 @@ double time_of_minibatches(const Conditions& conditions, std::uint32_t minibatch
   return minibatches * *time_between_minibatches(conditions);
 }
 
+/// Between departures in a closed network of so many learners: a delay without queues, then two
+/// stations that share themselves equally.
+static double mean_value_analysis(std::uint32_t learners, double delay, double first,
+                                  double second) {
+  double at_first = 0, at_second = 0, between = 0;
+  for (std::uint32_t n = 1; n <= learners; ++n) {
+    const double in_first = first * (1 + at_first), in_second = second * (1 + at_second);
+    between = (delay + in_first + in_second) / n;
+    at_first = in_first / between;
+    at_second = in_second / between;
+  }
+  return between;
+}
+
+std::optional<Estimate> time_on_road(const Conditions& conditions, std::uint32_t gradients) {
+  const Road& road = *conditions.road;
+  const double k = gradients;
+  const double links = road.outgoing + road.incoming;
+  if (road.only_links && conditions.law && (!conditions.ties || links == 0)) {
+    const double delay = conditions.law->mean() + road.alone - links;
+    return {{k * mean_value_analysis(conditions.learners, delay, road.outgoing, road.incoming),
+             Basis::exact}};
+  }
+  const auto never_waits = time_between_minibatches(conditions, road.alone);
+  if (!never_waits) return {};
+  const double link = std::max(road.outgoing, road.incoming);
+  const double server = k * road.per_gradient + road.per_update;
+  return {{std::max({k * *never_waits, k * link, server}), Basis::lower}};
+}
+
 std::optional<Bounds> slowest_of(const Conditions& conditions, std::uint32_t minibatches) {
   if (conditions.law) return slowest_of(conditions.learners, *conditions.law, minibatches);
   if (!conditions.slowest || conditions.means.empty()) return {};

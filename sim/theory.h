@@ -32,6 +32,15 @@ enum class ReadOrder {
   before_update   // the same, before the update that it completes
 };
 
+/// What a gradient takes besides computing, between its learner and a server, where nothing else
+/// does.
+struct Road {
+  double alone = 0;  // from the update before it to its own, if nobody else is on the road
+  double outgoing = 0, incoming = 0;        // on the server's links, which are shared equally
+  double per_gradient = 0, per_update = 0;  // of the server, one thing at a time
+  bool only_links = false;                  // the rest of `alone` is nobody else's business
+};
+
 /// What theory may know of a race, besides its protocol.
 struct Conditions {
   std::uint32_t learners = 1;            // P
@@ -39,6 +48,7 @@ struct Conditions {
   const PeerNetwork* network = nullptr;  // among learners; null: exchanges take no time
   bool delayed = false;                  // messages or the server take time, or learners fail
   bool ties = false;                     // two minibatches may take the same time
+  std::optional<Road> road = {};         // where that is all that delays
 
   // Where learners have laws of their own, of independent runtimes.
   std::vector<double> means = {};  // [learner]; empty: not so
@@ -113,6 +123,15 @@ std::optional<double> time_between_minibatches(const Conditions& conditions, dou
 /// Time of so many minibatches of all learners together, none of whom is ever idle: their renewals
 /// have rates that add up.  The law or the means are known.
 double time_of_minibatches(const Conditions& conditions, std::uint32_t minibatches);
+
+/// Time of so many gradients, an update, of learners that go on at once when theirs are taken up.
+///
+/// Where they share links alone, the links and P learners are a closed network of product form:
+/// exact mean value analysis, for any law of runtimes without ties.  Else a lower bound: what is
+/// used most, or P learners none of whom ever waits for another, whichever is slower.
+/// Source: Reiser, Lavenberg, J. ACM 27(2), 1980; Denning, Buzen, ACM Computing Surveys 10(3),
+/// 1978.
+std::optional<Estimate> time_on_road(const Conditions& conditions, std::uint32_t gradients);
 
 /// E[min(M, cap)] of the time M of the slowest learner's minibatch, where it is known.
 std::optional<double> slowest_minibatch(const Conditions& conditions,

@@ -179,7 +179,7 @@ class Transit {
 
   enum Slot : std::uint32_t { server, outgoing, incoming, machines };  // of the shards; learners
   std::uint32_t slot(Slot what) const { return first_slot_ + what * shards(); }
-  std::uint32_t shards() const { return static_cast<std::uint32_t>(shards_.size()); }
+  std::uint32_t shards() const { return count_; }
   /// The timer's place among the learners that wait.
   std::uint32_t timer() const { return static_cast<std::uint32_t>(ways_.size()); }
   /// In place of one that was withdrawn while a shard took it up.
@@ -224,6 +224,7 @@ class Transit {
   const Runtime runtime_;
   std::vector<Way> ways_;               // of the learners
   std::vector<ExchangeTotals> totals_;  // likewise
+  const std::uint32_t count_ = times_.shards();
   std::vector<Shard> shards_;
   std::optional<ShardLinks> outgoing_, incoming_;
   std::vector<double> leaves_;          // [learner, shard]: when a part of a model will leave

@@ -42,7 +42,7 @@ TheoryRow::TheoryRow(std::size_t number, const Point& of)
   constexpr std::string_view names[] = {"memoryless", "new-longer", "new-shorter", "neither"};
   if (const auto known = within_budget([&] { return law->ageing(); }))
     ageing = names[static_cast<std::size_t>(*known)];
-  if (theory.iteration_time && !of.cluster.peers)
+  if (theory.iteration_time && !of.cluster.peers && !of.transit().any())
     speedup =
         within_budget([&] { return speedup_over_sync(*law, learners, *theory.iteration_time); });
   fresh = within_budget([&] { return fresh_fraction(*law, theory, k, learners); }).value_or(fresh);
@@ -69,7 +69,7 @@ void TheoryRow::add_message() {
 }
 
 void TheoryRow::compare_with_sync() {
-  if (!theory.iteration_time || at.cluster.peers) return;
+  if (!theory.iteration_time || at.cluster.peers || at.transit().any()) return;
   const std::uint32_t samples = at.model ? at.model->minibatch() : 1;
   constexpr double any = std::numeric_limits<double>::infinity();
   const auto of_sync = within_budget([&] {

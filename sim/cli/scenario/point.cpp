@@ -1,5 +1,7 @@
 #include "sim/cli/scenario/point.h"
 
+#include <algorithm>
+#include <limits>
 #include <map>
 
 #include "distributions/integrand_budget.h"
@@ -101,6 +103,44 @@ TransitFacts Point::transit() const {
   return facts;
 }
 
+/// The largest part of a message, with all of the work for it, is a lower bound of all its parts,
+/// and the least of different codes is one of all of them.
+std::optional<Road> Point::road() const {
+  const TransitFacts facts = transit();
+  const auto protocol = make_protocol();
+  if (!facts.any() || facts.failures || !protocol.has_server()) return {};
+  const ServerLinks none, &links = facts.network ? *facts.network : none;
+  const ServerTimes server = facts.server.value_or(ServerTimes{});
+  const double part = std::ranges::max(server.parts);
+  Road road;
+  road.per_gradient = server.per_gradient * part;
+  road.per_update = server.per_update * part;
+  double down = links.model_bytes, up = links.model_bytes;
+  for (const Plan& plan : plans()) {
+    up = codes(1) ? 0 : std::min(up, plan.bytes_of_message(links.model_bytes));
+    if (plan.rule.back) down = 0;
+  }
+  const double bandwidth = links.bandwidth.value_or(std::numeric_limits<double>::infinity());
+  road.outgoing = down * part / bandwidth;
+  road.incoming = up * part / bandwidth;
+  road.alone = road.outgoing + road.incoming;
+  if (!links.card_bandwidths.empty()) {
+    const double card = std::ranges::max(links.card_bandwidths);
+    road.alone = std::max(road.outgoing, down / card) + std::max(road.incoming, up / card);
+  }
+  road.alone += 2 * std::ranges::min(links.card_latencies) + road.per_gradient;
+  if (protocol->traits().never_waits) road.alone += road.per_update;
+  road.only_links = server.shards() == 1 && road.per_gradient + road.per_update == 0 &&
+                    links.card_bandwidths.empty() && links.card_latencies.size() == 1 &&
+                    !with_compression();
+  for (const auto& law : {links.pull, links.push}) {
+    if (!law) continue;
+    if (law->has_memory()) road.only_links = false;
+    if (!law->has_memory()) road.alone += law->mean();
+  }
+  return road;
+}
+
 ClusterRuntimes Point::runtimes() const {
   ClusterRuntimes runtimes = cluster.runtimes;
   if (encode > 0 && make_protocol && make_protocol().has_server())
@@ -172,8 +212,8 @@ Theory Point::theory() const {
   const std::uint32_t samples = model ? model->minibatch() : 1;
   const ClusterRuntimes times = runtimes();
   const auto network = network_of_gradients();
-  Conditions conditions{cluster.learners, law.get(), network ? &*network : nullptr, transit().any(),
-                        times.ties()};
+  Conditions conditions{cluster.learners, law.get(),    network ? &*network : nullptr,
+                        transit().any(),  times.ties(), road()};
   if (!law) {
     conditions.means = times.means(cluster.learners, samples);
     conditions.memoryless = times.memoryless(cluster.learners, samples);

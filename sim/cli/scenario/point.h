@@ -79,6 +79,8 @@ struct Point {
   double numbers_sent() const;
   /// What is between learners and a server; reading messages is its work.
   TransitFacts transit() const;
+  /// Of gradients, where there is a server, learners do not fail and it is known.
+  std::optional<Road> road() const;
 
   /// The law of the time of every minibatch where those are independent draws of one, else null.
   DistributionProduct common_law() const;

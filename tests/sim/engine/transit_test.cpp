@@ -541,6 +541,44 @@ TEST_CASE("transit: links agree with mean value analysis") {
   }
 }
 
+TEST_CASE("transit: theory is exact where links are shared alone, else a bound below") {
+  const auto check = [](const std::string& roads, Basis basis, double most_below) {
+    CAPTURE(roads);
+    for (const std::string protocol : {R"({"kind": "async"})", R"({"kind": "softsync", "n": 2})",
+                                       R"({"kind": "k-batch-async", "k": 3})"}) {
+      CAPTURE(protocol);
+      const Point point =
+          point_from(R"({"cluster": {"learners": 8, "runtime": )" + exponential + ", " + roads +
+                     R"(}, "protocol": )" + protocol + R"(, "stop": {"updates": 20000}})");
+      const auto theory = point.theory().iteration_time;
+      REQUIRE(theory);
+      CHECK(theory->basis == basis);
+      if (basis == Basis::exact) {
+        check_iteration_time(point.race(), theory->value);
+      } else {
+        const double measured = iteration_time(run_timing(point.race()));
+        CHECK(theory->value <= measured * 1.01);
+        CHECK(theory->value >= measured * most_below);
+      }
+    }
+  };
+  const std::string laws =
+      R"("pull": {"distribution": "uniform", "low": 0, "high": 0.2}, "push": )";
+  for (const std::string bandwidth : {"320", "80"})
+    check(R"("network": {"model_bytes": 8, )" + laws + exponential + R"(, "bandwidth": )" +
+              bandwidth + "}",
+          Basis::exact, 1);
+  check(R"("network": {"push": )" + one + "}", Basis::exact, 1);
+  // Nothing is short of, the link is, the server is.
+  check(R"("server": {"per_gradient": 0.001, "per_update": 0.001})", Basis::lower, 0.98);
+  check(R"("network": {"model_bytes": 8, "bandwidth": 16, "card": {"bandwidth": [8, 80]}})",
+        Basis::lower, 0.8);
+  check(R"("server": {"per_gradient": 1, "per_update": 1, "shards": [1, 1, 2]})", Basis::lower,
+        0.95);
+  check(R"("network": {"model_bytes": 8, "bandwidth": 80}, "server": {"per_gradient": 0.1})",
+        Basis::lower, 0.8);
+}
+
 // Two learners, a server that takes D for each gradient: after a service the other waits with
 // probability p = 1 - exp(-D), else the next arrival takes half a unit of time.
 TEST_CASE("transit: a serial server agrees with its queue's closed form") {
