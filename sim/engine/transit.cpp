@@ -137,7 +137,8 @@ void Transit::travel(std::uint32_t learner, double from) {
   const auto latency = [&](const std::shared_ptr<const Distribution>& law, Purpose purpose) {
     return law ? law->draw({seed_, replica_, purpose, learner, way.draw}) : 0;
   };
-  const ServerLinks none, &network = facts_.network ? *facts_.network : none;
+  static const ServerLinks none;  // made once
+  const ServerLinks& network = facts_.network ? *facts_.network : none;
   way.place = Place::away;
   way.version = way.reads;
   way.follows = carried_[way.plan].sends_back;
