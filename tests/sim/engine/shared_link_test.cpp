@@ -82,7 +82,8 @@ TEST_CASE("shared_link: each of several slow cards leaves its share") {
   link.enter(1, 9, 0, 0);
   link.enter(2, 9, 0, 0);
   link.enter(3, 9, 0, 1);
-  CHECK(link.pop(1.5) == 3);  // at 6
+  CHECK(link.next_end() == 1.5);  // at 6
+  CHECK(link.pop(1.5) == 3);
   CHECK(link.next_end() == 9);
 }
 
