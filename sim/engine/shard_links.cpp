@@ -32,11 +32,13 @@ std::uint32_t ShardLinks::group(std::uint32_t learner) const {
                             : group_of_[card * shards() + transfers_[learner] - 1];
 }
 
+void ShardLinks::expect(std::uint32_t learner, std::uint32_t transfers, double now) {
+  if (transfers_.empty() || transfers == 0) return;
+  change_transfers(learner, transfers_[learner] + transfers, now);
+}
+
 void ShardLinks::begin(std::uint32_t learner, std::uint32_t shard, double bytes, double now) {
-  if (!transfers_.empty()) {
-    change_transfers(learner, transfers_[learner] + 1, now);
-    passes(learner, shard) = true;
-  }
+  if (!transfers_.empty()) passes(learner, shard) = true;
   links_[shard].enter(learner, bytes, now, group(learner));
   schedule(shard);
 }

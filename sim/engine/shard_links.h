@@ -19,6 +19,8 @@ class ShardLinks {
   ShardLinks(double bandwidth, const std::vector<double>& cards, std::uint32_t shards,
              std::uint32_t learners, EventQueue& queue, std::uint32_t first_slot);
 
+  /// So many of the learner's transfers begin now.
+  void expect(std::uint32_t learner, std::uint32_t transfers, double now);
   void begin(std::uint32_t learner, std::uint32_t shard, double bytes, double now);
   /// Ends the shard's transfer whose event it is: the learner whose it was.
   std::uint32_t end(std::uint32_t shard, double now);

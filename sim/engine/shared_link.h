@@ -67,7 +67,8 @@ class SharedLink {
     const auto gone = std::ranges::find(group.transfers, learner, &Transfer::learner);
     if (gone == group.transfers.end()) return 0;
     const double left = std::max(0.0, gone->end - group.carried);
-    group.transfers.erase(gone);
+    const bool early = gone - group.transfers.begin() < group.transfers.end() - gone;
+    early ? group.transfers.rerase(gone) : group.transfers.erase(gone);
     share();
     return left;
   }

@@ -1,6 +1,7 @@
 #include "sim/engine/transit.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -110,6 +111,9 @@ void Transit::depart(std::uint32_t learner, std::uint32_t draw, std::uint32_t ve
 /// Of the model, what is to leave by now.
 void Transit::leave(std::uint32_t learner, double now) {
   double next = SharedLink::unlimited;
+  const std::span<const double> parts(&leaves_[std::size_t{learner} * shards()], shards());
+  const auto due = std::ranges::count_if(parts, [now](double leaves) { return leaves <= now; });
+  outgoing_->expect(learner, static_cast<std::uint32_t>(due), now);
   for (std::uint32_t shard = 0; shard < shards(); ++shard) {
     double& leaves = leaves_[std::size_t{learner} * shards() + shard];
     if (leaves <= now) {
@@ -160,6 +164,7 @@ Happening Transit::push(std::uint32_t learner, double now) {
   const double bytes = up(way);
   totals_[learner].sent += bytes;
   ++totals_[learner].messages;
+  incoming_->expect(learner, shards(), now);
   for (std::uint32_t shard = 0; shard < shards(); ++shard)
     incoming_->begin(learner, shard, bytes * shards_[shard].part, now);
   return {Kind::passage};
