@@ -25,31 +25,9 @@ ShardLinks::ShardLinks(double bandwidth, const std::vector<double>& cards, std::
   passes_.resize(std::size_t{learners} * shards);
 }
 
-/// Of its transfers of now.
-std::uint32_t ShardLinks::group(std::uint32_t learner) const {
-  const std::uint32_t card = cards_ > 1 ? learner % cards_ : 0;
-  return transfers_.empty() ? group_of_[card]
-                            : group_of_[card * shards() + transfers_[learner] - 1];
-}
-
 void ShardLinks::expect(std::uint32_t learner, std::uint32_t transfers, double now) {
   if (transfers_.empty() || transfers == 0) return;
   change_transfers(learner, transfers_[learner] + transfers, now);
-}
-
-void ShardLinks::begin(std::uint32_t learner, std::uint32_t shard, double bytes, double now) {
-  if (!transfers_.empty()) passes(learner, shard) = true;
-  links_[shard].enter(learner, bytes, now, group(learner));
-  schedule(shard);
-}
-
-std::uint32_t ShardLinks::end(std::uint32_t shard, double now) {
-  const std::uint32_t learner = links_[shard].pop(now);
-  schedule(shard);
-  if (transfers_.empty()) return learner;
-  passes(learner, shard) = false;
-  change_transfers(learner, transfers_[learner] - 1, now);
-  return learner;
 }
 
 /// Those under way go on at another share of the card.
@@ -88,15 +66,6 @@ double ShardLinks::busy(double now) const {
   double busiest = 0;
   for (const SharedLink& link : links_) busiest = std::max(busiest, link.busy(now));
   return busiest;
-}
-
-void ShardLinks::schedule(std::uint32_t shard) {
-  const double end = links_[shard].next_end();
-  if (end < SharedLink::unlimited) {
-    queue_.schedule(first_slot_ + shard, end, EventClass::arrival);
-  } else {
-    queue_.remove(first_slot_ + shard);
-  }
 }
 
 }  // namespace gradrace

@@ -21,9 +21,20 @@ class ShardLinks {
 
   /// So many of the learner's transfers begin now.
   void expect(std::uint32_t learner, std::uint32_t transfers, double now);
-  void begin(std::uint32_t learner, std::uint32_t shard, double bytes, double now);
+  void begin(std::uint32_t learner, std::uint32_t shard, double bytes, double now) {
+    if (!transfers_.empty()) passes(learner, shard) = true;
+    links_[shard].enter(learner, bytes, now, group(learner));
+    schedule(shard);
+  }
   /// Ends the shard's transfer whose event it is: the learner whose it was.
-  std::uint32_t end(std::uint32_t shard, double now);
+  std::uint32_t end(std::uint32_t shard, double now) {
+    const std::uint32_t learner = links_[shard].pop(now);
+    schedule(shard);
+    if (transfers_.empty()) return learner;
+    passes(learner, shard) = false;
+    change_transfers(learner, transfers_[learner] - 1, now);
+    return learner;
+  }
   /// Gives the learner's transfers up.
   void remove(std::uint32_t learner, double now);
   void clear(double now);
@@ -33,12 +44,24 @@ class ShardLinks {
 
  private:
   std::uint32_t shards() const { return static_cast<std::uint32_t>(links_.size()); }
-  std::uint32_t group(std::uint32_t learner) const;
+  /// Of its transfers of now.
+  std::uint32_t group(std::uint32_t learner) const {
+    const std::uint32_t card = cards_ > 1 ? learner % cards_ : 0;
+    return transfers_.empty() ? group_of_[card]
+                              : group_of_[card * shards() + transfers_[learner] - 1];
+  }
   std::uint8_t& passes(std::uint32_t learner, std::uint32_t shard) {
     return passes_[std::size_t{learner} * shards() + shard];
   }
   void change_transfers(std::uint32_t learner, std::uint32_t transfers, double now);
-  void schedule(std::uint32_t shard);
+  void schedule(std::uint32_t shard) {
+    const double end = links_[shard].next_end();
+    if (end < SharedLink::unlimited) {
+      queue_.schedule(first_slot_ + shard, end, EventClass::arrival);
+    } else {
+      queue_.remove(first_slot_ + shard);
+    }
+  }
 
   EventQueue& queue_;
   const std::uint32_t first_slot_;

@@ -105,6 +105,7 @@ void Transit::depart(std::uint32_t learner, std::uint32_t draw, std::uint32_t ve
   if (!outgoing_) return travel(learner, departure);
   way.place = Place::leaving;
   way.coming = shards();
+  if (shards() == 1 && departure <= now) return pull(learner, 0, now);
   leave(learner, now);
 }
 
