@@ -22,7 +22,8 @@ void add_bins(std::span<const double> x, std::vector<double>& bins) {
   }
 }
 
-/// What the mean of n successive numbers has for n times its variance.
+/// What the mean of n successive numbers has for n times its variance, as the second least of four
+/// quarters tell it, two of which may hold a change.
 double long_variance(std::span<const double> x) {
   const std::size_t quarter = x.size() / 4;
   std::vector<double> variances, correlations;
@@ -40,8 +41,8 @@ double long_variance(std::span<const double> x) {
   std::ranges::sort(variances);
   std::ranges::sort(correlations);
   const double bias = 1 / static_cast<double>(quarter);  // of a correlation about the own mean
-  const double r = std::clamp((correlations[1] + correlations[2]) / 2 + bias, 0.0, 0.99);
-  return (variances[1] + variances[2]) / 2 * (1 + r) / (1 - r);
+  const double r = std::clamp(correlations[1] + bias, 0.0, 0.99);
+  return variances[1] * (1 + r) / (1 - r);
 }
 
 constexpr int tenths[] = {2, 3, 4, 5, 6, 7, 8};

@@ -19,7 +19,7 @@ struct Drift {
 /// Ranks of a learner's own times are averaged in m bins of positions, m the shortest series, and
 /// then over learners, so that noise that all have in common counts once; of the parts of 80, 70,
 /// ..., 20 % the one that differs by most standard errors from the rest, by 6 or more, of an AR(1)
-/// with variance and lag-1 autocorrelation of the middle one of four quarters; and by 5 %.  Where
+/// with the second least variance and lag-1 autocorrelation of four quarters; and by 5 %.  Where
 /// all together do not, each learner alone is asked.  Learners of fewer than 40 times do not count.
 std::optional<Drift> drift_of(const Trace& trace);
 

@@ -40,6 +40,14 @@ std::optional<NoText> no_text(std::string_view content, const std::string& file)
   if (content.starts_with("PAR1") && content.find('\0') != content.npos)
     return NoText{"is a table in Parquet",
                   "a table in CSV, as of pandas.read_parquet(...).to_csv(...)"};
+  for (const auto& [magic, what, call] :
+       {std::tuple{"ARROW1", "is a table in Arrow (Feather)",
+                   "pandas.read_feather(...).to_csv(...)"},
+        {"\x89HDF", "is a file in HDF5", "pandas.read_hdf(...).to_csv(...)"},
+        {"\x93NUMPY", "is an array of NumPy",
+         "numpy.savetxt(..., numpy.load(...), delimiter=\",\")"}})
+    if (content.starts_with(magic))
+      return NoText{what, std::string("a table in CSV, as of ") + call};
   if (content.starts_with("SQLite format 3"))
     return NoText{"is a database of SQLite",
                   "a table in CSV, as of sqlite3 -csv -header " + file + " \"SELECT ...\""};

@@ -127,6 +127,7 @@ void refuse_time(const Table& table, std::size_t row, std::size_t column, std::s
   const std::string& cell = table.rows[row][column];
   const auto time = cell_time(cell, DecimalMark::point);
   const bool begins = row == 0 && time && time->value == 0;
+  const bool is_clock = cell.find(':') != cell.npos;
   const bool is_log =
       10 * (more + 1) >= 9 * table.rows.size() && trimmed(cell).find(' ') != cell.npos;
   throw TraceError(
@@ -135,6 +136,9 @@ void refuse_time(const Table& table, std::size_t row, std::size_t column, std::s
           (more > 0 ? "; so must " + std::to_string(more) + " more below" : "") +
           (is_blank(cell) ? "; blanks are read at the end of a learner's times alone" : ""),
       std::string("a finite number > 0") +
+          (is_clock ? ", 1:02.5 (minutes and seconds), or a stamp as ISO 8601 has it "
+                      "(2026-03-03T09:58:09.5)"
+                    : "") +
           (!begins && 10 * more < table.rows.size() && cell.find_first_of("'*") == std::string::npos
                ? "; or --where '" + table.names[column] + "!=" + std::string(trimmed(cell)) +
                      "', which leaves such rows out"

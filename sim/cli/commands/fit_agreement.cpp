@@ -168,8 +168,10 @@ void judge_distance(const TraceFit& fit, FitAgreement& agreement) {
   const auto distance = [&](const Fit& law) { return distance_of_rounded(observed, *law.law); };
   std::vector<Fit> nearest = fit.fits.fits;
   std::ranges::stable_sort(nearest, {}, distance);
-  const auto fits =
-      std::ranges::find_if(nearest, [&](const Fit& law) { return !exceeded(law).has_value(); });
+  const double farthest = distance(best);
+  const auto fits = std::ranges::find_if(nearest, [&](const Fit& law) {
+    return distance(law) <= farthest && !exceeded(law).has_value();
+  });
   const bool none = fits == nearest.end();
   const auto has_density = [](const Fit& law) { return !std::isnan(law.aic); };
   const Fit& told = none ? *std::ranges::find_if(nearest, has_density) : best;

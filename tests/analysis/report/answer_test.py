@@ -14,7 +14,7 @@ import made_up_runs
 import numpy as np
 import pandas as pd
 from made_up_runs import NEVER, Answers, drawn, write
-from report.answer import named_points, rising, sentence, verdicts
+from report.answer import named_points, replicas_text, rising, sentence, verdicts
 from plots.measure import Measure, headline_time, time_to
 from plots.price import cost
 from report.contest import WRONG, contest, skewed_p, student_p
@@ -90,7 +90,10 @@ class Contests(unittest.TestCase):
         measure = Measure("x", "x", values, values, 0.0, "sooner", 1, True)
         self.assertEqual(contest(measure).beaten, [1])
         measure.slack = slack
-        self.assertEqual(contest(measure).open, [1])
+        found = contest(measure)
+        self.assertEqual(found.open, [1])
+        self.assertTrue(found.comparisons[1].is_too_coarse)
+        self.assertIn("evaluations closer together would decide", replicas_text(found, [1]))
 
     def test_the_two_best_are_not_told_apart_when_equal(self):
         self.assertLessEqual(self.wrong(np.array([0, 0, 5.0, 5.0]), 10, SETS), MOST_WRONG)
@@ -404,9 +407,9 @@ class NothingToTell(Answers):
 class Resources(Answers):
     """Why: where the time went."""
 
-    def told(self, learners, **of_runs):
+    def told(self, learners, scenario={}, **of_runs):
         runs = {"sync": [(0.2, 50 + i) for i in range(3)], "async": [(0.1, 10 + i) for i in range(3)]}
-        write(self.folder, runs)
+        write(self.folder, runs, **scenario)
         text = (self.folder / "runs.csv").read_text().splitlines()
         text = [text[0] + "," + ",".join(of_runs), *(line + "," + ",".join(map(str, of_runs.values())) for line in text[1:])]
         (self.folder / "runs.csv").write_text("\n".join(text) + "\n")
@@ -423,6 +426,12 @@ class Resources(Answers):
         self.assertIn("learners compute 9 %, communicate 90 % and wait 1 % of the time", words)
         self.assertIn("the busiest resource is the server&#39;s link (its busier direction 46 %)", words)
         self.assertEqual(costs, ["communication costs time", "staleness costs accuracy"])
+
+    def test_cards_are_named_where_they_are_the_busiest(self):
+        learners = {"busy": 5, "idle": 95, "communicating": 95, "waiting": 0, "down": 0}
+        cards = {"cluster": {"network": {"bandwidth": 1e9, "card": {"bandwidth": 1e7}}}}
+        words, _ = self.told(learners, cards, link_utilisation=0.04, server_utilisation="")
+        self.assertIn("the busiest resource is the learners&#39; cards", words)
 
     def test_making_messages_may_be_what_takes_long(self):
         learners = {"busy": 20, "idle": 80, "communicating": 10, "waiting": 5, "down": 0, "encoding": 65}

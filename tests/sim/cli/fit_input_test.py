@@ -589,29 +589,79 @@ class Shapes(Input):
         self.trace(lines("number,rank,time_of_step_2", table + [(i, l, x + 1e-9) for i, l, x in table]))
         self.assertEqual(self.fit("trace.csv")[1]["warnings"], [])
 
-    def test_times_that_drift_and_names_that_differ_in_capitals_are_doubted(self):
-        times = [gamma_times(200, seed=l) for l in range(3)]
+    def test_times_that_drift_or_change_are_doubted(self):
+        times = [gamma_times(200, seed=l) for l in range(4)]
 
-        def doubts(of):
+        def doubts(factor, of=times):
             shutil.rmtree(self.folder / "out", ignore_errors=True)
-            self.trace(lines("rank,time", of))
+            self.trace(lines("rank,time", [(l, x * factor(l, i)) for l, xs in enumerate(of) for i, x in enumerate(xs)]))
             return " ".join(self.fit("trace.csv")[1]["warnings"])
 
-        for grow, told in (
-            (2, r"the second half of the times is 1\.[345]\d* times as long"),
-            (0.4, r"the second half of the times is 0\.[56]\d* times as long"),
-        ):
-            drifting = [(l, x * grow ** (i / 200)) for l in range(3) for i, x in enumerate(times[l])]
-            self.assertRegex(doubts(drifting), told)
-        self.assertNotIn("drift", doubts([(l, x) for l in range(3) for x in times[l]]))
+        slower = r"the last \d+ % of the times are (1\.[3-9]|2)\d* times as long as those before"
+        self.assertRegex(doubts(lambda l, i: 2 ** (i / 200)), slower)
+        self.assertRegex(doubts(lambda l, i: 0.4 ** (i / 200)), r"are 0\.[4-7]\d* times as long")
+        self.assertRegex(doubts(lambda l, i: 1 + (i >= 160)), r"the last 20 % of the times are 2(\.\d+)? times|are 1\.9\d* times")
+        self.assertRegex(doubts(lambda l, i: 3 if 80 <= i < 120 else 1), r"the last \d+ % of the times are")
+        self.assertRegex(doubts(lambda l, i: 1 + 2 * (l == 2 and i >= 100)), "of learner 2's times are 3")
+        self.assertNotIn("drift", doubts(lambda l, i: 1))
+        self.assertNotIn("drift", doubts(lambda l, i: 1 + l))
         for seed in range(4):  # persists for 30 times, and has no trend
             numbers, a, persistent = random.Random(seed), 0.0, []
             for _ in range(1000):
                 a = 0.97 * a + numbers.gauss(0, 0.07)
-                persistent.append((0, math.exp(a)))
-            self.assertNotIn("drift", doubts(persistent))
-        names = doubts([(name, x) for name, of in zip(("GPU0", "gpu0", "GPU1"), times) for x in of])
-        self.assertIn('learners "GPU0" and "gpu0" are two', names)
+                persistent.append(math.exp(a))
+            self.assertNotIn("drift", doubts(lambda l, i: 1, [persistent]))
+
+    def test_names_of_learners_that_may_be_one_are_doubted(self):
+        times = [gamma_times(30, seed=l) for l in range(3)]
+        for pair in (("GPU0", "gpu0"), ("0", "0.0"), ("00", "0"), ("n0", "n0.cluster.local"), ("a", "b")):
+            shutil.rmtree(self.folder / "out", ignore_errors=True)
+            self.trace(lines("rank,time", [(name, x) for name, of in zip((*pair, "7"), times) for x in of]))
+            told = " ".join(self.fit("trace.csv")[1]["warnings"])
+            self.assertEqual("are two by their names" in told, pair != ("a", "b"), told)
+
+    def test_a_number_with_an_exponent_a_rate_and_units_that_differ_are_refused(self):
+        times = gamma_times(30)
+        for name, number, said in (
+            ("dt=%s", "([0-9.]+)", 'match "[0-9.]+", a part of "[0-9.]+e[-+]0[0-9]"'),
+            ("%s it/s", r"([0-9.e+-]+) it", 'is a rate, as "it/s" stands behind it'),
+            ("%s samples/sec", r"([0-9.e+-]+) ", 'is a rate, as "samples/sec" stands behind it'),
+            ("%s Hz", r"([0-9.e+-]+) ", 'is a rate, as "Hz" stands behind it'),
+        ):
+            self.trace("\n".join(name % f"{x:.3e}" for x in times) + "\n", "t.log")
+            self.assertRegex(self.refused("t.log", "--pattern", name.split("%")[0] + number), said)
+        self.fit("t.log", "--pattern", "([0-9.e+-]+) Hz", "--rate", "1")
+        shutil.rmtree(self.folder / "out")
+        ends = list(itertools.accumulate(times))
+        self.trace(lines("start_s,end_ms", [(a, 1000 * b) for a, b in zip([0, *ends], ends)]))
+        self.assertIn("columns start_s and end_ms are of different units", self.refused("trace.csv", "--begin", "start_s", "--end", "end_ms"))
+        begin = datetime.datetime(2026, 3, 3, 9, 58, 9)
+        self.trace(lines("stamp", [((begin + datetime.timedelta(seconds=20 * n)).strftime("%Y%m%d%H%M%S"),) for n in range(30)]))
+        self.assertIn("whose digits count no seconds", self.refused("trace.csv", "--column", "stamp", "--differences"))
+
+    def test_binary_files_and_dates_of_other_lands_name_the_cure(self):
+        for magic, said in (
+            (b"\x93NUMPY\x01\0v\0", "is an array of NumPy"),
+            (b"\x89HDF\r\n\x1a\n\0", "is a file in HDF5"),
+            (b"ARROW1\0\0", "is a table in Arrow (Feather)"),
+        ):
+            (self.folder / "t.bin").write_bytes(magic + bytes(range(256)))
+            told = self.refused("t.bin")
+            self.assertIn(said, told)
+            self.assertIn("a table in CSV, as of", told)
+        for cell in ("03/03/2026 09:58:09", "03.03.2026 09:58:09", "1-00:04:06"):
+            self.trace(lines("time", [(cell,)] * 9))
+            self.assertIn("a stamp as ISO 8601 has it (2026-03-03T09:58:09.5)", self.refused("trace.csv", "--column", "time"))
+
+    def test_a_log_of_several_ranks_is_noted_however_it_names_them(self):
+        for prefix in ("{}: step", "[default{}]:", "[1,{}]<stdout>:", "on cuda:{}", "Process {}/4", "(RayTrainWorker pid=10{}, ip=1.2.3.4)"):
+            shutil.rmtree(self.folder / "out", ignore_errors=True)
+            rows = [f"{prefix.format(l)} took {x}" for x in gamma_times(20) for l in range(4)]
+            self.trace("\n".join(rows) + "\n", "t.log")
+            self.assertIn("name several learners", self.fit("t.log", "--pattern", "took ([0-9.]+)")[0], prefix)
+        shutil.rmtree(self.folder / "out", ignore_errors=True)
+        self.trace("\n".join(f"{n}: took {x}" for n, x in enumerate(gamma_times(40))) + "\n", "t.log")
+        self.assertNotIn("name several learners", self.fit("t.log", "--pattern", "took ([0-9.]+)")[0])
 
     def test_stamps_out_of_order_are_no_times(self):
         numbers = random.Random(5)

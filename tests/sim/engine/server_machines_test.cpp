@@ -104,6 +104,9 @@ class Loop final : public Server {
   static constexpr std::uint32_t timer_ = 1000, nobody_ = 1001;
 
   // What it orders.
+  void hold(const GradientFacts&) override {}
+  void release(const GradientFacts&) override {}
+  Stream random(std::uint32_t number) const override { return stream({.draw = number}); }
   std::uint32_t learners() const override { return machines_.learners; }
   std::uint32_t version() const override { return static_cast<std::uint32_t>(made_.size()); }
   std::uint32_t accepted() const override { return static_cast<std::uint32_t>(accepted_.size()); }
