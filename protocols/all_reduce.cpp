@@ -76,7 +76,8 @@ class AllReduce final : public PeerProtocol {
   }
 
   Traits traits() const override {
-    return {.together = true,
+    return {.no_phase = config_.accumulate > 1 ? "accumulate" : "",
+            .together = true,
             .sends_messages = true,
             .one_value = true,
             .one_group = true,

@@ -63,7 +63,9 @@ class DaSgd final : public PeerProtocol {
 
   Traits traits() const override {
     static constexpr std::string_view of_values[] = {"xi"};
-    return {.together = true, .one_group = true, .keys_of_values = of_values};
+    const std::size_t said = config_.xi != Config().xi;
+    return {
+        .together = true, .one_group = true, .keys_of_values = std::span(of_values).first(said)};
   }
   std::uint32_t k() const override { return learners_; }
 

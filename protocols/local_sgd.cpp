@@ -104,12 +104,13 @@ class LocalSgd final : public PeerProtocol {
 
   Traits traits() const override {
     static constexpr std::string_view of_values[] = {"momentum_state", "outer"};
+    const std::size_t first = state_ == MomentumState::kept, last = config_.has_outer ? 2 : 1;
     return {.needs_evaluations = period_.follows_loss(),
             .needs_epochs = period_.goes_by_epochs(),
             .together = true,
             .sends_messages = true,
             .one_group = true,
-            .keys_of_values = of_values,
+            .keys_of_values = std::span(of_values).subspan(first, last - first),
             .may_be_phase = true};
   }
   std::uint32_t k() const override { return learners_; }

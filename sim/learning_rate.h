@@ -33,8 +33,13 @@ class LearningRate {
   /// the rate of a fresh one.
   virtual bool normalised() const { return false; }
 
-  /// Whether gradients of one update may differ in it.
-  bool differs() const { return distance() > 0 || eta({}, 0, 1) != eta({}, 9, 1); }
+  /// Whether gradients of one update may differ in it: of work in which a warm-up has ended.
+  bool differs() const {
+    constexpr std::uint64_t late = std::uint64_t{1} << 52;
+    const Work begin, end{late, late, static_cast<double>(late)};
+    return distance() > 0 || eta(begin, 0, 1) != eta(begin, 9, 1) ||
+           eta(end, 0, 1) != eta(end, 9, 1);
+  }
 };
 
 /// What a schedule may measure its work against.

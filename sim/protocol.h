@@ -34,9 +34,9 @@ struct Traits {
   /// Every gradient is an update when it arrives and its learner goes on at once: start() and
   /// on_gradient() order dispatch_waiting(), and apply() and dispatch().
   bool never_waits = false;
-  bool pauses = false;        // orders pauses
-  bool fewer_than_k = false;  // an update may have fewer than K gradients
-  bool holds = false;         // orders hold(): it may not be a phase of `switch`
+  bool pauses = false;             // orders pauses
+  bool fewer_than_k = false;       // an update may have fewer than K gradients
+  std::string_view no_phase = {};  // its key with which it may not be a phase of `switch`
   bool bounds_staleness = false;
 
   // Without one.
@@ -48,7 +48,8 @@ struct Traits {
   bool one_value = false;        // learners have one value, the optimiser's state included
   bool asks_for_groups = false;  // which may be in conflict
   bool one_group = false;        // all learners, in every exchange
-  std::span<const std::string_view> keys_of_values{};  // its keys that change no time: for a model
+  std::span<const std::string_view> keys_of_values{};  // its keys that are said, by another value
+                                                       // than the default, and change no time
   /// It may be a phase of `switch`: start() at any time when all are idle and agree in their
   /// parameters, and it leaves nothing open when minibatches and exchanges have ended.
   bool may_be_phase = false;

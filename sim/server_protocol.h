@@ -94,6 +94,11 @@ class ServerProtocol : public Protocol {
   /// A learner finished a minibatch and is idle now.
   virtual void on_gradient(Server& server, const GradientFacts& arrival) = 0;
 
+  /// The learner has failed, and its minibatch is lost; it is back, and has begun another at the
+  /// current version.
+  virtual void on_loss(Server& /*server*/, std::uint32_t /*learner*/) {}
+  virtual void on_return(Server& /*server*/, std::uint32_t /*learner*/) {}
+
   /// The time of Server::timer() has come.
   virtual void on_timer(Server& /*server*/) {}
 

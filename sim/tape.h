@@ -196,7 +196,7 @@ struct Rule {
   double ema = 0;                            // 0: w' itself
   double distance = 0;                       // 0: none
   std::shared_ptr<const Message> back = {};  // null: the sum itself
-  std::optional<DelayCompensation> delay = {};
+  std::shared_ptr<const DelayCompensation> delay = {};
 };
 
 /// What holds for a whole run.

@@ -114,7 +114,7 @@ class CpuDevice final : public Device {
   static bool is_joint(const Rule& rule) { return rule.back && rule.back->compressor->joint(); }
 
   static bool compensates(const Tape& tape) {
-    return std::ranges::any_of(tape.rules, [](const Rule& rule) { return rule.delay.has_value(); });
+    return std::ranges::any_of(tape.rules, [](const Rule& rule) { return rule.delay != nullptr; });
   }
 
   static void refuse_steps(const Tape& tape) {

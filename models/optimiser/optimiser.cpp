@@ -12,22 +12,24 @@ namespace gradrace {
 
 namespace {
 
-void visit_delay(Fields& fields, std::optional<DelayCompensation>& delay) {
+std::shared_ptr<const DelayCompensation> read_delay(Fields& fields) {
   if (!fields.open("delay_compensation", Need::none,
                    "the server adds lambda g g (w - w_read) to a gradient g, number by number: the "
                    "change of the gradient since it was read, its Hessian taken for lambda g g "
                    "(DC-ASGD: Zheng et al., ICML 2017)"))
-    return;
-  delay.emplace();
-  fields.real("lambda", delay->lambda, Need::required, positive(),
+    return {};
+  DelayCompensation delay;
+  fields.real("lambda", delay.lambda, Need::required, positive(),
               "factor of g g, in units of 1 / loss; adaptive: of g g over its root mean square");
-  fields.flag("adaptive", delay->adaptive, Need::defaulted,
+  fields.flag("adaptive", delay.adaptive, Need::defaulted,
               "lambda / sqrt(m + 1e-7), m the moving mean of g g");
-  fields.real("mean_square", delay->mean_square, Need::defaulted, from_below(0, 1),
+  fields.real("mean_square", delay.mean_square, Need::defaulted, from_below(0, 1),
               "what is left of m at a gradient");
-  fields.idle("mean_square", !delay->adaptive, "is of the adaptive rule",
-              "adaptive: true beside it");
+  fields.idle("mean_square",
+              !delay.adaptive && delay.mean_square != DelayCompensation().mean_square,
+              "is of the adaptive rule", "adaptive: true beside it");
   fields.close();
+  return std::make_shared<const DelayCompensation>(delay);
 }
 
 template <class Kind>
@@ -35,9 +37,8 @@ OptimiserKeys read(Fields& fields) {
   Kind kind;
   std::optional<double> clip;
   double ema = 0;
-  std::optional<DelayCompensation> delay;
   kind.visit(fields);
-  visit_delay(fields, delay);
+  auto delay = read_delay(fields);
   fields.real("clip", clip, positive(),
               "its learner scales each gradient down to this L2 norm at most, before it is sent "
               "(Pascanu et al., ICML 2013)");
@@ -45,7 +46,7 @@ OptimiserKeys read(Fields& fields) {
               "what is evaluated is a' = ema a + (1 - ema) w', once per update from a = w_0 "
               "(Chen et al., 2016); training goes on from w'");
   if (!fields.good()) return {};
-  return {make_optimiser(kind), clip.value_or(0), ema, delay};
+  return {make_optimiser(kind), clip.value_or(0), ema, std::move(delay)};
 }
 
 template <class... Kind>

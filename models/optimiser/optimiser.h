@@ -34,7 +34,7 @@ struct OptimiserKeys {
   std::shared_ptr<const Optimiser> optimiser;
   double clip = 0;  // of a Recipe
   double ema = 0;   // of a Rule
-  std::optional<DelayCompensation> delay = {};
+  std::shared_ptr<const DelayCompensation> delay = {};
 };
 using OptimiserEntry = Entry<OptimiserKeys>;
 using OptimiserCatalog = Catalog<OptimiserKeys>;

@@ -49,7 +49,7 @@ class OfClients final : public ServerProtocol {
     protocol_->on_gradient(drawing_, arrival);
   }
 
-  Traits traits() const override { return {}; }
+  Traits traits() const override { return {.no_phase = "clients"}; }
   std::uint32_t k() const override { return protocol_->k(); }
 
   /// That of so many learners, where all are equal.
@@ -75,8 +75,7 @@ void Clients::visit(Fields& fields, std::uint32_t learners) {
 }
 
 std::unique_ptr<ServerProtocol> Clients::among_all(std::unique_ptr<ServerProtocol> protocol) const {
-  if (!count) return protocol;
-  return std::make_unique<OfClients>(std::move(protocol), static_cast<std::uint32_t>(*count));
+  return std::make_unique<OfClients>(std::move(protocol), number());
 }
 
 }  // namespace gradrace

@@ -15,6 +15,7 @@ namespace gradrace {
 struct Clients {
   std::optional<std::uint64_t> count = {};
 
+  std::uint32_t number() const { return static_cast<std::uint32_t>(*count); }
   /// Of the protocol's open object.
   void visit(Fields& fields, std::uint32_t learners);
   /// That protocol, of `count` learners, among all.
@@ -29,13 +30,14 @@ MakeProtocol read_with_clients(Fields& fields, const Setting& setting) {
   Clients clients;
   clients.visit(fields, setting.learners);
   if (!fields.good()) return {};
-  const auto learners = static_cast<std::uint32_t>(clients.count.value_or(setting.learners));
-  const auto make = [config, clients, learners] {
-    return clients.among_all(std::make_unique<P>(config, learners));
+  if (!clients.count)
+    return [config, learners = setting.learners] { return std::make_unique<P>(config, learners); };
+  const auto make = [config, clients] {
+    return clients.among_all(std::make_unique<P>(config, clients.number()));
   };
-  if (make()->k() > learners)
+  if (make()->k() > clients.number())
     fields.complain("k", "is more than the learners that are drawn",
-                    "1 to " + std::to_string(learners) + " (protocol.clients)");
+                    "1 to " + std::to_string(clients.number()) + " (protocol.clients)");
   return make;
 }
 

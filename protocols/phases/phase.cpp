@@ -170,11 +170,8 @@ static void read_protocol(Fields& fields, const Setting& setting, Phase& phase) 
   phase.has_server = protocol.has_server();
   if (!protocol->changes().empty()) {
     fields.complain("protocol", "phases are not nested", "any other protocol");
-  } else if (protocol->traits().holds) {
-    fields.complain("protocol.max_staleness.beyond", "gradients that wait do not change phases",
-                    "drop");
-  } else if (!phase.has_server && protocol->k() > setting.learners) {
-    fields.complain("protocol.accumulate", "a phase may end between a learner's minibatches", "1");
+  } else if (const std::string_view key = protocol->traits().no_phase; !key.empty()) {
+    fields.complain("protocol." + std::string(key), "is not for a phase of switch", "without it");
   } else if (!phase.has_server && !protocol->traits().may_be_phase) {
     fields.complain("protocol", "cannot be a phase", protocols_with([](const AnyProtocol& any) {
                       return any->traits().may_be_phase;

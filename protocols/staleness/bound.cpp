@@ -46,7 +46,11 @@ class Dropping final : public Bounded {
   /// gradients that are used solves 1 - a = (a (P - 1) / (1 + a (P - 1)))^(s + 1), if updates by
   /// others come as a Poisson process of rate a (P - 1) / E[X].
   std::optional<Estimate> iteration_time(const Conditions& conditions) const override {
-    if (k() != 1 || !conditions.law || conditions.law->ageing() != Ageing::memoryless) return {};
+    constexpr std::uint32_t fewest =
+        8;  // below, others' updates are too far from a Poisson process
+    if (k() != 1 || conditions.learners < fewest || !conditions.law ||
+        conditions.law->ageing() != Ageing::memoryless)
+      return {};
     const double others = conditions.learners - 1.0;
     double none = 0, all = 1;
     for (int halving = 0; halving < 60; ++halving) {
@@ -61,9 +65,9 @@ class Dropping final : public Bounded {
 
 /// Gradients that are neither used nor taken for the next update, by the version that they were
 /// read at.
-class Unused {
+class UnderWay {
  public:
-  Unused(std::uint32_t bound, std::uint32_t k) : bound_(bound), k_(k) {}
+  UnderWay(std::uint32_t bound, std::uint32_t k) : bound_(bound), k_(k) {}
 
   /// One is read at the current version.
   void add() { ++counts_.back(), ++all_; }
@@ -105,11 +109,11 @@ class Unused {
 class Pacing final : public Bounded, private ServerFilter {
  public:
   Pacing(std::unique_ptr<ServerProtocol> protocol, std::uint32_t bound)
-      : Bounded(std::move(protocol), bound), unused_(bound, protocol_->k()) {}
+      : Bounded(std::move(protocol), bound), under_way_(bound, protocol_->k()) {}
 
   Traits traits() const override {
     Traits traits = Bounded::traits();
-    traits.holds = true;
+    traits.no_phase = "max_staleness.beyond";
     return traits;
   }
 
@@ -126,6 +130,17 @@ class Pacing final : public Bounded, private ServerFilter {
     server.hold(arrival);
     held_.push_back(arrival);
     go_on();
+  }
+  /// A lost gradient is not waited for.
+  void on_loss(Server& server, std::uint32_t learner) override {
+    stand_before(server);
+    under_way_.take(read_[learner]);
+    go_on();
+  }
+  /// Who is back begins at once, be it one too many.
+  void on_return(Server& server, std::uint32_t learner) override {
+    read_[learner] = server.version();
+    under_way_.add();
   }
   void on_timer(Server& server) override {
     stand_before(server);
@@ -145,11 +160,11 @@ class Pacing final : public Bounded, private ServerFilter {
   }
   void update() override {
     server().update();
-    unused_.update();
+    under_way_.update();
   }
   void apply(const GradientFacts& arrival) override {
     server().apply(arrival);
-    unused_.update();
+    under_way_.update();
   }
 
   /// Takes what has arrived, up to an update; the next is made when that has been seen.
@@ -166,27 +181,33 @@ class Pacing final : public Bounded, private ServerFilter {
         held_, {}, [&](const GradientFacts& one) { return read_[one.learner]; });
     const GradientFacts gradient = *oldest;
     const std::uint32_t version = read_[gradient.learner];
-    if (!unused_.may_take(version, server().accepted())) return false;
+    if (!under_way_.may_take(version, server().accepted())) return false;
     held_.erase(oldest);
-    unused_.take(version);
-    returned_.push_back(gradient.learner);
+    under_way_.take(version);
     server().release(gradient);
+    if (server().version() - version > bound_) {  // there were too many
+      server().drop(gradient);
+      idle_.push_back(gradient.learner);
+      return true;
+    }
+    returned_.push_back(gradient.learner);
     protocol_->on_gradient(*this, gradient);
     return true;
   }
 
   /// Idle learners, as many as may.
   void begin() {
-    while (!idle_.empty() && unused_.may_begin(server().accepted())) {
+    while (!idle_.empty() && under_way_.may_begin(server().accepted())) {
       const std::uint32_t learner = idle_.front();
       idle_.pop_front();
       server().dispatch(learner);
+      if (!server().computing(learner)) continue;  // it is down: on_return() tells when it begins
       read_[learner] = server().version();
-      unused_.add();
+      under_way_.add();
     }
   }
 
-  Unused unused_;
+  UnderWay under_way_;
   std::vector<std::uint32_t> read_;      // [learner]: the version of its gradient
   std::vector<GradientFacts> held_;      // arrived, in that order
   std::deque<std::uint32_t> idle_;       // learners that the protocol has sent on
@@ -201,17 +222,18 @@ void StalenessBound::visit(Fields& fields) {
   fields.integer("bound", bound, Need::required, between(0, 1000000),
                  "updates made since the version that the gradient was computed at was read");
   constexpr std::string_view kinds[] = {"drop", "pace"};
+  std::string beyond = "drop";
   fields.choice("beyond", beyond, kinds, Need::defaulted,
                 "drop a gradient that arrives staler; or pace, so that none does: learners begin, "
                 "and updates are made, only where all that is under way can still be used in time");
+  paces = beyond == "pace";
   fields.close();
 }
 
 std::unique_ptr<ServerProtocol> StalenessBound::around(
     std::unique_ptr<ServerProtocol> protocol) const {
-  if (!given) return protocol;
-  if (beyond == "drop") return std::make_unique<Dropping>(std::move(protocol), bound);
-  return std::make_unique<Pacing>(std::move(protocol), bound);
+  if (paces) return std::make_unique<Pacing>(std::move(protocol), bound);
+  return std::make_unique<Dropping>(std::move(protocol), bound);
 }
 
 }  // namespace gradrace

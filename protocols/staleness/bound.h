@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "sim/make_protocol.h"
@@ -19,11 +18,11 @@ namespace gradrace {
 /// read j or more versions ago and not used yet are at most K (s - j + 1) for each j from 0 to s:
 /// so many can be used in time.  A minibatch begins if that holds with it, in the order in which
 /// learners became idle; of gradients that have arrived the one of the oldest version is used
-/// first, and only if those older that are on their way still can be.
+/// first, and only if those older that are on their way still can be.  Of a learner that comes back
+/// after a failure when there are as many a gradient may be dropped.
 struct StalenessBound {
-  bool given = false;
+  bool given = false, paces = false;
   std::uint32_t bound = 0;
-  std::string beyond = "drop";
 
   /// Of the protocol's open object.
   void visit(Fields& fields);
@@ -39,6 +38,8 @@ MakeProtocol read_with_staleness_bound(Fields& fields, const Setting& setting) {
   StalenessBound bound;
   bound.visit(fields);
   if (!fields.good()) return {};
+  if (!bound.given)
+    return [config, learners = setting.learners] { return std::make_unique<P>(config, learners); };
   return [config, bound, learners = setting.learners] {
     return bound.around(std::make_unique<P>(config, learners));
   };

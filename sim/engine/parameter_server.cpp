@@ -14,12 +14,14 @@ void ParameterServer::start() {
 
 void ParameterServer::on_loss(std::uint32_t learner) {
   books_.lose(engine_.gradient(learner).version);
+  protocol_.on_loss(*this, learner);
   check();
 }
 
 void ParameterServer::on_return(std::uint32_t learner) {
   if (!dispatch_rates_.empty()) note_rate(learner);
   books_.dispatch(engine_.resume(learner, reading()));
+  protocol_.on_return(*this, learner);
   check();
 }
 

@@ -55,11 +55,10 @@ class ShardLinks {
   }
   void change_transfers(std::uint32_t learner, std::uint32_t transfers, double now);
   void schedule(std::uint32_t shard) {
-    const double end = links_[shard].next_end();
-    if (end < SharedLink::unlimited) {
-      queue_.schedule(first_slot_ + shard, end, EventClass::arrival);
-    } else {
+    if (links_[shard].is_idle()) {
       queue_.remove(first_slot_ + shard);
+    } else {
+      queue_.schedule(first_slot_ + shard, links_[shard].next_end(), EventClass::arrival);
     }
   }
 

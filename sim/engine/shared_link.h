@@ -137,7 +137,7 @@ class SharedLink {
       if (!by_card) continue;
       left -= group.card * transfers;
       sharers -= transfers;
-      if (sharers == 0) used_ = 1 - left / bandwidth_;
+      if (sharers == 0) used_ = bandwidth_ < unlimited ? 1 - left / bandwidth_ : 0;
     }
   }
 

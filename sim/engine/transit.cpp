@@ -32,7 +32,7 @@ Transit::Transit(const TransitFacts& facts, std::vector<Carriage> carried, const
     shards_.back().waiting.set_capacity(learners + 1);
   }
   if (!facts.network || !facts.network->carries()) return;
-  leaves_.resize(std::size_t{learners} * shards());
+  if (shards() > 1) leaves_.resize(std::size_t{learners} * shards());
   const double bandwidth = facts.network->bandwidth.value_or(SharedLink::unlimited);
   const std::vector<double>& cards = facts.network->card_bandwidths;
   outgoing_.emplace(bandwidth, cards, shards(), learners, queue, slot(outgoing));
@@ -53,7 +53,7 @@ Happening Transit::on_event(std::uint32_t event, double now) {
   if (event < ways_.size()) {
     queue_.remove(event);
     if (ways_[event].place > Place::outgoing) return push(event, now);
-    leave(event, now);
+    shards() == 1 ? pull(event, 0, now) : leave(event, now);
     return {Kind::passage};
   }
   if (event >= slot(machines)) return change(event - slot(machines), now);
@@ -95,18 +95,18 @@ void Transit::depart(std::uint32_t learner, std::uint32_t draw, std::uint32_t ve
   way.lacks = follows && lacks * carried.back <= carried.down ? lacks : Way::none;
   way.reads = version;
   way.plan = plan;
-  double departure = now;
-  for (std::uint32_t shard = 0; shard < shards(); ++shard) {
-    const double leaves = std::max(now, shards_[shard].free_at);
-    departure = std::max(departure, leaves);
-    if (outgoing_) leaves_[std::size_t{learner} * shards() + shard] = leaves;
-  }
+  const double departure = std::max(now, std::ranges::max(shards_, {}, &Shard::free_at).free_at);
   way.left = departure;
   if (!outgoing_) return travel(learner, departure);
   way.place = Place::leaving;
   way.coming = shards();
-  if (shards() == 1 && departure <= now) return pull(learner, 0, now);
-  leave(learner, now);
+  if (shards() > 1) {
+    for (std::uint32_t shard = 0; shard < shards(); ++shard)
+      leaves_[std::size_t{learner} * shards() + shard] = std::max(now, shards_[shard].free_at);
+    return leave(learner, now);
+  }
+  if (departure <= now) return pull(learner, 0, now);
+  queue_.schedule(learner, departure, EventClass::arrival);
 }
 
 /// Of the model, what is to leave by now.

@@ -69,7 +69,7 @@ struct Failures {
 };
 
 struct TransitFacts {
-  std::optional<ServerLinks> network;
+  std::shared_ptr<const ServerLinks> network;  // null: no time
   std::optional<ServerTimes> server;
   std::optional<Failures> failures;
 

@@ -120,4 +120,20 @@ TEST_CASE("max_staleness: paced, with a network, a busy server and failures, run
   }
 }
 
+TEST_CASE("max_staleness: paced, those who are down are not waited for") {
+  // Up for 50 and down for 200 on average, twenty minibatches in any order at the bound.
+  const auto updates = [](const char* beyond) {
+    const Point point = point_from(
+        R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1},
+          "failures": {"up": {"distribution": "exponential", "mean": 50},
+                       "down": {"distribution": "exponential", "mean": 200}}},
+        "protocol": )" +
+        bounded(async, 16, beyond) + R"(, "stop": {"time": 2000}})");
+    const RunRecord record = run_timing(point.race());
+    CHECK(record.totals.max_staleness <= 16);
+    return static_cast<double>(record.totals.updates);
+  };
+  CHECK(updates("pace") > 0.8 * updates("drop"));
+}
+
 }  // namespace gradrace::staleness_bound_test

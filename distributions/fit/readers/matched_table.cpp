@@ -171,6 +171,8 @@ FoundTable matched_table(const fs::path& file, std::string_view text, const std:
     std::size_t number = 0;
     TimeCheck times;
     std::map<std::string, std::size_t> learners;  // how many lines name them
+    std::size_t twice = 0;                        // of these, so many by two lines or more
+    bool several = false;
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
       const std::size_t cut = std::min(end, at + longest);
@@ -187,10 +189,11 @@ FoundTable matched_table(const fs::path& file, std::string_view text, const std:
         if (!groups[i].empty()) row.push_back(match[i + 1].str());
       }
       found.table.lines.push_back(number);
-      if (found.table.names.size() == 1) ++learners[learner_named({begin, text.data() + cut})];
+      if (found.table.names.size() != 1 || several) continue;
+      const std::string name = learner_named({begin, text.data() + cut});
+      if (!name.empty() && ++learners[name] == 2) several = ++twice > 1;
     }
     found.rate = times.rate();
-    learners.erase("");
     std::erase_if(learners, [](const auto& one) { return one.second < 2; });  // as lines' numbers
     if (learners.size() > 1)
       found.notes.push_back("lines that match name several learners, such as \"" +

@@ -27,7 +27,9 @@ void visit_shards(Fields& fields, std::vector<double>& parts) {
   if (sizes.empty() || static_cast<double>(sizes.size()) > most)
     return fields.complain("shards", "has " + std::to_string(sizes.size()) + " ranges",
                            "1 to 65536");
-  const double whole = std::reduce(sizes.begin(), sizes.end());
+  const double largest = std::ranges::max(sizes);
+  for (double& size : sizes) size /= largest;
+  const double whole = std::accumulate(sizes.begin(), sizes.end(), 0.0);
   for (double& size : sizes) size /= whole;
   parts = std::move(sizes);
 }
@@ -113,7 +115,8 @@ void visit_cluster(Fields& fields, Cluster& cluster) {
     examine("network.card.bandwidth", links->card_bandwidths);
     examine("network.card.latency", links->card_latencies);
   }
-  cluster.transit.network = network.server;
+  if (network.server)
+    cluster.transit.network = std::make_shared<const ServerLinks>(*std::move(network.server));
   cluster.peers = network.peers;
   visit_server(fields, cluster.transit.server);
   visit_failures(fields, cluster.transit.failures);

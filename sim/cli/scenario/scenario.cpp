@@ -227,6 +227,12 @@ void check_training(Fields& fields, const Point& point) {
   needs_model("optimiser", keeps || plan.recipe.clip > 0 || plan.rule.ema > 0 || plan.rule.delay);
 }
 
+/// Whether a server uses fresh gradients alone, by theory.
+bool never_late(const AnyProtocol& protocol, const Point& point) {
+  const auto* const server = std::get_if<std::unique_ptr<ServerProtocol>>(&protocol);
+  return server && (*server)->staleness(point.cluster.learners).mean == 0.0;
+}
+
 /// Without a server a gradient moves its own learner's value.
 void visit_rate(Fields& fields, Point& point, const WorkBudget& budget) {
   read_learning_rate(fields, point.learning_rate, point.with_model() ? Need::required : Need::none,
@@ -234,10 +240,12 @@ void visit_rate(Fields& fields, Point& point, const WorkBudget& budget) {
                      !point.make_protocol || point.make_protocol().has_server());
   if (!point.learning_rate || !point.make_protocol) return;
   const auto protocol = point.make_protocol();
-  const bool one_each =
-      protocol->traits().never_waits || (protocol->traits().bounds_staleness && protocol->k() == 1);
-  fields.idle("learning_rate.normalise", point.learning_rate->normalised() && one_each,
-              "takes the rate by staleness away, as an update has one gradient", "false");
+  const bool one_each = protocol.has_server() && protocol->k() == 1 &&
+                        !protocol->traits().needs_evaluations && !fields.has("protocol.phases");
+  fields.idle("learning_rate.normalise",
+              point.learning_rate->normalised() && (one_each || never_late(protocol, point)),
+              "takes the rate by staleness away, as gradients of an update are equally late",
+              "false");
 }
 
 void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool model_read) {
@@ -271,10 +279,13 @@ void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool
 /// Gradients are late at a server alone, and the CPU alone makes up for it.
 void check_delay(Fields& fields, const Point& point) {
   if (!point.first_plan.rule.delay || !point.make_protocol) return;
-  if (!point.make_protocol().has_server())
+  const AnyProtocol protocol = point.make_protocol();
+  if (!protocol.has_server())
     fields.complain("optimiser.delay_compensation",
                     "is of gradients that are late at a server, and the protocol has none",
                     "without it; or a protocol with a server");
+  fields.idle("optimiser.delay_compensation", never_late(protocol, point),
+              "says nothing where no gradient is late", "a protocol with stale gradients");
   if (point.with_model() && point.device == "cuda")
     fields.complain("optimiser.delay_compensation",
                     "is made by the CPU alone, and the device is cuda",

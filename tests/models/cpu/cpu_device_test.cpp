@@ -197,6 +197,12 @@ const char* const optimisers[] = {
     R"({"kind": "adamw", "weight_decay": 0.3})",
 };
 
+bool is_never_late(const std::string& protocol) {
+  const Race race = race_of(8, protocol, R"({"updates": 1})");
+  const auto made = race.make_protocol();
+  return std::get<std::unique_ptr<ServerProtocol>>(made)->staleness(8).mean == 0.0;
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -216,6 +222,8 @@ TEST_CASE(
         CAPTURE(protocol);
         CAPTURE(std::string(learning_rate));
         CAPTURE(optimiser);
+        if (optimiser.find("delay_compensation") != optimiser.npos && is_never_late(protocol))
+          continue;  // where it says nothing, and is refused
         const Point point = point_from(
             R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}}, "protocol": )" +
             protocol +
@@ -245,12 +253,11 @@ TEST_CASE("cpu_device: compensated, a late gradient of a parabola is that of now
 }
 
 TEST_CASE("cpu_device: gradients that are not late are not compensated, to the bit") {
-  const auto hash = [&](const std::string& optimiser) {
-    return run_one(point_from(scenario(R"({"kind": "k-sync", "k": 3})", softmax,
-                                       optimiser + R"("stop": {"updates": 50})")))
-        .hash;
-  };
-  CHECK(hash(R"("optimiser": {"delay_compensation": {"lambda": 2}}, )") == hash(""));
+  Point point =
+      point_from(scenario(R"({"kind": "k-sync", "k": 3})", softmax, R"("stop": {"updates": 50})"));
+  const std::uint64_t hash = run_one(point).hash;
+  point.first_plan.rule.delay = std::make_shared<DelayCompensation>(DelayCompensation{.lambda = 2});
+  CHECK(run_one(point).hash == hash);
 }
 
 TEST_CASE("cpu_device: with `distance` the learning rate of an evaluation is the mean applied") {

@@ -171,8 +171,8 @@ TEST_CASE("csv: a target is a number, and what is not is said with its column") 
   CHECK_THROWS_WITH_AS(
       load(folder, R"("test_path": "b.csv", "label": "y", "regression": true)"),
       ((folder.path() / "a.csv").string() +
-       R"(:3: column "y": expected a finite number, found "blue"; rows that lack a )"
-       "number are to be left out of the file, or filled in")
+       R"(:3: column "y": expected a finite number, found "blue"; leave such a row )"
+       "out of the file, or give it a number")
           .c_str(),
       std::runtime_error);
 }
