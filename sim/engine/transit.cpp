@@ -95,7 +95,8 @@ void Transit::depart(std::uint32_t learner, std::uint32_t draw, std::uint32_t ve
   way.lacks = follows && lacks * carried.back <= carried.down ? lacks : Way::none;
   way.reads = version;
   way.plan = plan;
-  const double departure = std::max(now, std::ranges::max(shards_, {}, &Shard::free_at).free_at);
+  double departure = now;
+  for (const Shard& shard : shards_) departure = std::max(departure, shard.free_at);
   way.left = departure;
   if (!outgoing_) return travel(learner, departure);
   way.place = Place::leaving;

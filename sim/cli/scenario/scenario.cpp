@@ -218,7 +218,7 @@ void check_training(Fields& fields, const Point& point) {
   if (!point.make_protocol) return;
   const auto protocol = point.make_protocol();
   for (std::size_t phase = 0; phase < protocol->changes().size(); ++phase)
-    for (const auto* key : {"learning_rate", "minibatch", "momentum", "velocity", "momentum_state"})
+    for (const auto* key : {"learning_rate", "minibatch", "momentum"})
       needs_model("protocol.phases." + std::to_string(phase) + "." + key);
   for (const std::string_view key : protocol->traits().keys_of_values)
     needs_model("protocol." + std::string(key));
