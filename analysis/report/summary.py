@@ -3,7 +3,7 @@
 from collections import Counter
 
 from markupsafe import Markup
-from report.answer import more_replicas
+from report.rivals import more_replicas
 from report.tables import Table
 from report.text import bold
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from plots.learners import PARTS, SHARED
 from plots.measure import final_value, headline_time
 from plots.price import cost
-from report.answer import is_unlikely
+from report.rivals import is_unlikely
 from report.text import chance, interval, number, percent, plus_minus, rounded
 from results.sample import sample_of_runs
 

@@ -14,11 +14,12 @@ import made_up_runs
 import numpy as np
 import pandas as pd
 from made_up_runs import NEVER, Answers, drawn, write
-from report.answer import named_points, replicas_text, rising, sentence, verdicts
+from report.answer import named_points, rising, sentence, verdicts
 from plots.measure import Measure, headline_time, time_to
 from plots.price import cost
 from report.contest import WRONG, contest, skewed_p, student_p
 from report.edges import edges
+from report.rivals import replicas_text
 from report.figures import KINDS
 from report.page import notes
 from results import ResultsError, Target, read_folder
