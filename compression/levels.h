@@ -8,6 +8,7 @@
 #include <span>
 #include <type_traits>
 
+#include "sim/block_code.h"
 #include "sim/lane_sum.h"
 #include "sim/random.h"
 
@@ -41,7 +42,7 @@ double norm(std::span<const Real> v) {
 
 /// Words that round to the nearer of two levels.
 struct Halves {
-  void fill(std::span<std::uint32_t> words) const { std::ranges::fill(words, 1u << 31); }
+  void fill(std::span<std::uint32_t> words) const { std::ranges::fill(words, half_word); }
 };
 
 /// f(the next numbers, a word for each) of all.
@@ -57,22 +58,15 @@ void with_words(std::span<Real> v, Words& words, const Function& f) {
   }
 }
 
-/// v_i becomes sign(v_i) l scale / s: l is one of the two whole numbers beside x = s |v_i| / scale,
-/// the upper one where u < x - floor(x), in 24 bits; u has the first ones of the next word.
-/// |v_i| <= scale, s < 2^24.
+/// RoundToLevel of each, with the next words.
 template <class Real, class Words>
 void round_to_levels(std::span<Real> v, Real scale, Real s, Words& words) {
   if (scale == 0) return;
   if (!std::isfinite(scale))
     return void(std::ranges::fill(v, std::numeric_limits<Real>::quiet_NaN()));
-  with_words(v, words, [scale, s, unit = scale / s](std::span<Real> x, const std::uint32_t* drawn) {
-    for (std::size_t j = 0; j < x.size(); ++j) {
-      const Real place = s * (std::abs(x[j]) / scale);
-      const auto lower = static_cast<std::int32_t>(place);
-      const auto above = static_cast<std::int32_t>((place - static_cast<Real>(lower)) * (1 << 24));
-      const auto u = static_cast<std::int32_t>(drawn[j] >> 8);
-      x[j] = std::copysign(static_cast<Real>(lower + (u < above)) * unit, x[j]);
-    }
+  const RoundToLevel<Real> round(scale, s);
+  with_words(v, words, [round](std::span<Real> x, const std::uint32_t* drawn) {
+    for (std::size_t j = 0; j < x.size(); ++j) x[j] = round(x[j], drawn[j]);
   });
 }
 

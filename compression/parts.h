@@ -95,6 +95,7 @@ struct Whole {
   bool adds(double) const { return true; }
   double bytes(double numbers) const { return 4 * numbers; }
   double most_error(double) const { return 0; }
+  BlockCode block_code(std::size_t) const { return {}; }
   template <class Real>
   void pass(std::span<Real>, Stream&) const {}
 };

@@ -35,6 +35,12 @@ struct Qsgd {
     const double b = parts.longest(numbers), s = levels;
     return of_largest ? b / (4 * s * s) : std::min(b / (s * s), std::sqrt(b) / s);
   }
+  BlockCode block_code(std::size_t) const {
+    return {.kind = BlockCode::Kind::levels,
+            .scale = of_largest ? BlockCode::Scale::largest : BlockCode::Scale::norm,
+            .levels = levels,
+            .bucket = parts.bucket.value_or(0)};
+  }
   template <class Real>
   void pass(std::span<Real> row, Stream& words) const {
     parts.each(row, [&](std::span<Real> v) {

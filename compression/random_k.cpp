@@ -31,13 +31,15 @@ struct RandomK {
     const double k = kept.count(numbers);
     return scaled ? numbers / k - 1 : 1 - k / numbers;
   }
+  BlockCode block_code(std::size_t numbers) const {
+    return {.kind = BlockCode::Kind::drawn, .kept = kept.of(numbers), .factor = factor_of(numbers)};
+  }
   /// Number after number, each with the share of those to come that are to be sent.
   template <class Real>
   void pass(std::span<Real> row, Stream& words) const {
     std::size_t left = kept.of(row.size()), to_come = row.size();
     if (left == to_come) return;
-    const auto factor =
-        static_cast<Real>(scaled ? static_cast<double>(to_come) / static_cast<double>(left) : 1.0);
+    const auto factor = static_cast<Real>(factor_of(to_come));
     with_words(row, words, [&](std::span<Real> x, const std::uint32_t* drawn) {
       for (std::size_t j = 0; j < x.size(); ++j) {
         const bool sent = (to_come-- * drawn[j]) >> 32 < left;
@@ -45,6 +47,9 @@ struct RandomK {
         left -= sent;
       }
     });
+  }
+  double factor_of(std::size_t numbers) const {
+    return scaled ? static_cast<double>(numbers) / static_cast<double>(kept.of(numbers)) : 1;
   }
 };
 

@@ -38,6 +38,12 @@ struct Sign {
     const double n = parts.longest(numbers);
     return of_norm ? 2 - 2 / std::sqrt(n) : 1 - 1 / n;
   }
+  BlockCode block_code(std::size_t) const {
+    return {.kind = BlockCode::Kind::signs,
+            .scale = majority  ? BlockCode::Scale::one
+                     : of_norm ? BlockCode::Scale::root_mean_square
+                               : BlockCode::Scale::mean};
+  }
   template <class Real>
   void pass(std::span<Real> row, Stream&) const {
     parts.each(row, [&](std::span<Real> v) {

@@ -31,6 +31,9 @@ struct TernGrad {
     const double n = parts.longest(numbers);
     return clip ? 1 + std::min(*clip * *clip, n) / 8 : (std::sqrt(n) - 1) / 2;
   }
+  BlockCode block_code(std::size_t) const {
+    return {.kind = BlockCode::Kind::levels, .clip = clip.value_or(0)};
+  }
   template <class Real>
   void pass(std::span<Real> row, Stream& words) const {
     parts.each(row, [&](std::span<Real> v) {

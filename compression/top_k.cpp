@@ -21,6 +21,9 @@ struct TopK {
   bool adds(double numbers) const { return kept.are_all(numbers); }
   double bytes(double numbers) const { return kept.bytes_with_places(numbers); }
   double most_error(double numbers) const { return 1 - kept.count(numbers) / numbers; }
+  BlockCode block_code(std::size_t numbers) const {
+    return {.kind = BlockCode::Kind::largest, .kept = kept.of(numbers)};
+  }
   template <class Real>
   void pass(std::span<Real> row, Stream&) const {
     keep_largest(row, kept.of(row.size()));

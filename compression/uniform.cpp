@@ -28,6 +28,12 @@ struct Uniform {
   double most_error(double numbers) const {
     return parts.longest(numbers) / (4 * std::pow(levels_of(bits), 2));
   }
+  BlockCode block_code(std::size_t) const {
+    return {.kind = BlockCode::Kind::levels,
+            .at_random = false,
+            .levels = levels_of(bits),
+            .bucket = parts.bucket.value_or(0)};
+  }
   template <class Real>
   void pass(std::span<Real> row, Stream&) const {
     const auto s = static_cast<Real>(levels_of(bits));

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/block_code.h"
 #include "sim/random.h"
 #include "sim/tensor.h"
 
@@ -78,6 +79,9 @@ class Compressor {
   /// Whether the words of learner 0 are those of all.
   virtual bool shares_words() const = 0;
 
+  /// What a GPU's blocks make of a row of so many numbers; empty: the CPU alone makes messages.
+  virtual std::optional<BlockCode> block_code(std::size_t numbers) const = 0;
+
   /// Whether messages are votes: a server sends back the message of their sum, of size 1.
   virtual bool votes() const { return false; }
 
@@ -94,7 +98,8 @@ class Compressor {
 /// most_error(double numbers) const` where that is known, and
 /// `template <class Real> void pass(std::span<Real> row, Stream& words) const`, and `Parts parts`
 /// (compression/parts.h) where it goes by buckets or tensors, `Kept kept` (compression/kept.h)
-/// where it sends so many numbers; `bool adds(double numbers) const` and `bool shares_words()
+/// where it sends so many numbers; `BlockCode block_code(std::size_t numbers) const` where a GPU
+/// makes it, too; `bool adds(double numbers) const` and `bool shares_words()
 /// const`, `bool votes() const`, `std::uint32_t rounds() const` where that may be,
 /// `std::shared_ptr<const Codes> codes(const Training&) const` where it changes; where numbers are
 /// carried on, `std::size_t carried() const`, and pass(row, words, carried).
@@ -135,6 +140,11 @@ class CompressorOf final : public Compressor {
   bool shares_words() const override {
     if constexpr (requires { kind_.shares_words(); }) return kind_.shares_words();
     return false;
+  }
+
+  std::optional<BlockCode> block_code(std::size_t numbers) const override {
+    if constexpr (requires { kind_.block_code(numbers); }) return kind_.block_code(numbers);
+    return {};
   }
 
   bool votes() const override {

@@ -14,6 +14,7 @@
 
 #include "models/gpu/block_evaluation.h"
 #include "models/gpu/launcher.h"
+#include "models/gpu/messages.h"
 #include "models/gpu/network_replay.h"
 #include "models/gpu/quadratic_replay.h"
 #include "models/gpu/stages.h"
@@ -51,6 +52,7 @@ concept BlockReplay = BlockLauncher<Launcher> &&
   replay.evaluate(launcher, std::size_t{}, cohort, evaluation);
   replay.fetch(launcher);
   { same.factors(std::size_t{}, program) } -> std::same_as<std::span<const double>>;
+  { same.errors(std::size_t{}, program) } -> std::same_as<std::span<const double>>;
   { same.evaluation(sums) } -> std::same_as<Evaluation>;
 };
 
@@ -88,15 +90,21 @@ class BlockDevice final : public Device {
     launcher_.forget();
     runs_.clear();
     runs_at_.host.clear(), recipes_.host.clear(), rules_.host.clear();
+    messages_.host.clear(), tensors_.host.clear();
+    for (const Tensor& tensor : model_->tensors()) tensors_.host.push_back(tensor.numbers());
     std::uint32_t minibatch = 1;
     std::size_t beside = 0;  // w, in a state
     for (const Tape& tape : tapes) {
-      runs_.push_back({.lowering = replay_.lowering(tape), .rate_factors = RateFactors(tape)});
+      refuse(tape);
+      runs_.push_back({.lowering = replay_.lowering(tape),
+                       .rate_factors = RateFactors(tape),
+                       .compresses = compresses(tape)});
       const StateLayout& layout = add_run(tape).layout;
       beside = std::max<std::size_t>(beside, layout.numbers - layout.beside);
       for (const Recipe& recipe : tape.recipes) minibatch = std::max(minibatch, recipe.minibatch);
     }
     runs_at_.send(launcher_), recipes_.send(launcher_), rules_.send(launcher_);
+    messages_.send(launcher_), tensors_.send(launcher_);
     replay_.start(launcher_, tapes,
                   {runs_.size(), parameters(), beside, minibatch, model_->statistics().decay});
     values_.start(launcher_, runs_.size(), kernels::in_fours(parameters()) + beside);
@@ -132,6 +140,8 @@ class BlockDevice final : public Device {
   struct RunOnHost {
     Lowering lowering;
     RateFactors rate_factors;
+    bool compresses = false;
+    MeanSinceEvaluation compression_error = {};
     const Program* program = nullptr;  // of the wave; null: the run is over
     std::vector<Ticket> answers = {};  // of its evaluations
     std::vector<Measured> measured = {};
@@ -151,9 +161,10 @@ class BlockDevice final : public Device {
   }
 
   /// How many runs fit into nine tenths of the memory; the rest is for lists.  A run has a state
-  /// for each learner's gradient, or two where states are averaged, and for each evaluation that
-  /// waits, the two of an update, and a page that is not full; beside them what its replay needs.
-  /// Where more gradients wait (K > P) memory may run out during the run; the error says so.
+  /// for each learner's gradient, or two where states are averaged, three where messages are made,
+  /// with a memory, and for each evaluation that waits, the two of an update, and a page that is
+  /// not full; beside them what its replay needs. Where more gradients wait (K > P) memory may run
+  /// out during the run; the error says so.
   std::size_t cohort_for(const DeviceOptions& options) const {
     const std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
     if (parameters() > most / 4 || replay_.numbers_of_a_gradient(options) > most)
@@ -161,7 +172,9 @@ class BlockDevice final : public Device {
                                std::to_string(parameters()) + " parameters, " +
                                std::to_string(options.minibatch) + " samples");
     const std::uint64_t state = state_numbers(options);
-    const std::uint64_t learners = std::uint64_t{options.learners} * (options.averages ? 2 : 1);
+    const std::uint64_t learners = std::uint64_t{options.learners} * (options.messages   ? 3
+                                                                      : options.averages ? 2
+                                                                                         : 1);
     const std::uint64_t states = learners + Lowering::most_at_once + 2 + Values::page_slots;
     const std::uint64_t run =
         states * state * sizeof(Real) + replay_.run_bytes(options, state - parameters());
@@ -183,11 +196,22 @@ class BlockDevice final : public Device {
                              .replica = tape.replica,
                              .first_recipe = static_cast<std::uint32_t>(recipes_.host.size()),
                              .first_rule = static_cast<std::uint32_t>(rules_.host.size()),
+                             .first_message = static_cast<std::uint32_t>(messages_.host.size()),
                              .layout = layout_of(tape.rules, parameters(), model_->statistics())});
     recipes_.host.insert(recipes_.host.end(), tape.recipes.begin(), tape.recipes.end());
     for (const Rule& rule : tape.rules)
       rules_.host.push_back({optimiser_of(rule), rule.ema, rule.distance});
+    for (const Message& message : tape.messages)
+      messages_.host.push_back(kernel_message(message, learnt_));
     return runs_at_.host.back();
+  }
+
+  void refuse(const Tape& tape) const {
+    const bool sends_back =
+        std::ranges::any_of(tape.rules, [](const Rule& rule) { return rule.back != nullptr; });
+    if (sends_back || tape.wants_norms)
+      throw std::runtime_error(launcher_.name() +
+                               ": only the CPU makes messages of updates; use --device cpu");
   }
 
   void initialise(const Tape& tape, std::size_t number) {
@@ -208,9 +232,9 @@ class BlockDevice final : public Device {
       run.program = wave[i] ? &run.lowering.lower(*wave[i]) : nullptr;
       run.answers.clear(), run.measured.clear();
       if (!run.program) continue;
-      if (!run.program->sent.empty())
+      if (!run.program->models.empty())
         throw std::runtime_error(launcher_.name() +
-                                 ": only the CPU replays compressed gradients; use --device cpu");
+                                 ": only the CPU makes messages of models; use --device cpu");
       of_run_.split(*run.program);
       stages_ = std::max(stages_, of_run_.count());
       replay_.add(i, recipes_of(i), *run.program, of_run_, run.lowering);
@@ -247,8 +271,12 @@ class BlockDevice final : public Device {
   }
 
   void launch(std::size_t stage) {
-    const kernels::Cohort<Real> cohort{values_.view(parameters(), learnt_), runs_at_.data(),
-                                       recipes_.data(), rules_.data()};
+    const kernels::Cohort<Real> cohort{values_.view(parameters(), learnt_),
+                                       runs_at_.data(),
+                                       recipes_.data(),
+                                       rules_.data(),
+                                       messages_.data(),
+                                       tensors_.data()};
     replay_.launch(launcher_, stage, cohort);
     states_.launch(launcher_, stage, cohort);
     replay_.evaluate(launcher_, stage, cohort, evaluation_);
@@ -257,7 +285,9 @@ class BlockDevice final : public Device {
   /// Whether a run of the wave cannot go on without what the device finds.
   bool wants_answers(std::span<const Segment* const> wave) const {
     for (std::size_t i = 0; i < wave.size(); ++i)
-      if (wave[i] && (wave[i]->end != End::limit || !runs_[i].answers.empty())) return true;
+      if (wave[i] &&
+          (wave[i]->end != End::limit || !runs_[i].answers.empty() || !wave[i]->sent.empty()))
+        return true;
     return factors_wanted();
   }
 
@@ -297,6 +327,10 @@ class BlockDevice final : public Device {
         result.evaluations[measured.evaluated].disagreement = states_.disagreement(measured);
       if (run.rate_factors.wanted())
         run.rate_factors.add(*run.program, replay_.factors(i, *run.program), result);
+      if (run.compresses)
+        run.compression_error.add(
+            *run.program, replay_.errors(i, *run.program), &SlotEvaluation::sent,
+            [&](std::size_t e, double mean) { result.evaluations[e].compression_error = mean; });
       if (wave[i]->end == End::limit) continue;
       const std::size_t live = run.lowering.live().size() * parameters();
       Hash hash;
@@ -318,6 +352,8 @@ class BlockDevice final : public Device {
   Mirror<kernels::RunAt, Launcher> runs_at_;
   Mirror<Recipe, Launcher> recipes_;
   Mirror<kernels::KernelRule, Launcher> rules_;
+  Mirror<kernels::KernelMessage, Launcher> messages_;
+  Mirror<std::uint32_t, Launcher> tensors_;
   ValuePages<Real, Launcher> values_;
   std::vector<Real> initial_;
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/gpu/kernels/gradient_replay.h"
+#include "models/gpu/messages.h"
 #include "models/gpu/network_pass.h"
 #include "models/gpu/staged.h"
 #include "models/gpu/stages.h"
@@ -25,7 +26,8 @@ namespace gradrace {
 /// by plain SGD the base is read and the next w written, 2 d; by another rule, and where the norm
 /// of g is asked for, g is written and read as well, 4 d, for momentum and the like 2 d more each.
 /// Of several gradients each is written and read, and the step read and written, 4 d; then the step
-/// and the base are read, the next w written and the step cleared, 4 d.
+/// and the base are read, the next w written and the step cleared, 4 d.  Of messages likewise,
+/// beside what making them takes.
 template <class Real, class Launcher>
 class GradientReplay {
  public:
@@ -34,6 +36,7 @@ class GradientReplay {
   void start(Launcher& launcher, std::span<const Tape> tapes, std::size_t parameters,
              const Pass& pass) {
     uses_.start(tapes.size());
+    messages_.start(launcher, tapes, parameters, pass.together(1));
     plain_.clear();
     for (const Tape& tape : tapes) plain_.push_back(plain_rules(tape, parameters));
     reserve(launcher, made_, pass.together(1) * kernels::in_fours(parameters));
@@ -43,25 +46,32 @@ class GradientReplay {
   }
 
   void clear() {
-    uses_.clear(), updates_.clear(), gradients_.clear();
+    uses_.clear(), updates_.clear(), gradients_.clear(), messages_.clear();
     for (auto& stage : rounds_) stage.clear();
     rounds_made_ = lists_ = 0;
   }
 
   /// run: number of the cohort's; recipes: its own.
   void add(std::uint32_t run, std::span<const Recipe> recipes, const Program& program,
-           const Stages& stages) {
+           const Stages& stages, std::uint32_t places) {
     const std::uint64_t first_use = uses_.add(run, program);
+    messages_.add(run, program, places);
     for (std::size_t stage = 0; stage < stages.count(); ++stage) {
       std::size_t number = 0;
-      for (const Step* const step : stages.moves(stage))
-        add(run, recipes, program, *step, first_use, round_of(stage, number++));
+      for (const Step* const step : stages.moves(stage)) {
+        Round& round = round_of(stage, number++);
+        if (step->kind == Step::Kind::send)
+          add_sent(run, recipes, program, *step, first_use + program.uses.size(), round);
+        else
+          add(run, recipes, program, *step, first_use, round);
+      }
     }
   }
 
   /// with_factors: the distance factors of the uses will be fetched.
   void send(Launcher& launcher, bool with_factors) {
     uses_.send(launcher, with_factors), updates_.send(launcher), gradients_.send(launcher);
+    messages_.send(launcher);
     reserve(launcher, weights_, uses_.size());
   }
 
@@ -76,8 +86,12 @@ class GradientReplay {
         for (std::uint32_t done = 0; done < gradients_.count(list); done += of_round.together) {
           const std::uint32_t count = std::min(of_round.together, gradients_.count(list) - done);
           launcher.copy_within(gradients_.data(list) + done, count, at_hand_.data());
+          if (way == Way::sent) messages_.at_hand(launcher, list, done, count);
           launcher.repeat({n, count, static_cast<std::uint32_t>(way), uses_.with_factors()}, [&] {
             differentiate(launcher, pass, of_round, cohort, count);
+            if (way == Way::sent)
+              return messages_.make(launcher, cohort, at_hand_.data(), uses_.data(), of_round.g,
+                                    count);
             if (way != Way::moved) weigh(launcher, of_round, cohort, count);
             if (way == Way::added) return add_up(launcher, of_round, cohort, count);
             move(launcher,
@@ -87,6 +101,8 @@ class GradientReplay {
           });
         }
       }
+      messages_.add_up(launcher, round.number, cohort, uses_.data(), weights_.data(),
+                       steps_.data());
       if (updates_.count(round.number) > 0)
         move(launcher,
              {cohort, updates_.data(round.number), weights_.data(), nullptr, steps_.data(),
@@ -95,11 +111,15 @@ class GradientReplay {
     }
   }
 
-  void fetch(Launcher& launcher) { uses_.fetch(launcher); }
+  void fetch(Launcher& launcher) { uses_.fetch(launcher), messages_.fetch(launcher); }
 
   /// The distance factors of a run's uses, after a fetch with them.
   std::span<const double> factors(std::size_t run, const Program& program) const {
     return uses_.factors(run, program);
+  }
+  /// What the messages that a run makes say is so far from what was to be sent, after a fetch.
+  std::span<const double> errors(std::size_t run, const Program& program) const {
+    return messages_.errors(run, program);
   }
 
  private:
@@ -111,6 +131,7 @@ class GradientReplay {
     moved,  // the only one of an update by plain SGD: most of it is never written
     alone,  // the only one of another update
     added,  // to others
+    sent,   // by its learner
   };
   struct Round {
     std::size_t number;                                                   // in updates
@@ -130,17 +151,35 @@ class GradientReplay {
            const Step& step, std::uint64_t first_use, Round& round) {
     const kernels::UpdateJob update{
         run, step.out, step.base, step.rule, first_use + step.first, step.count};
-    if (step.count != 1) updates_.add(round.number, {update, 0});
+    const auto uses = std::span(program.uses).subspan(step.first, step.count);
+    const bool by_steps =
+        step.count != 1 || std::ranges::any_of(uses, [](const auto& use) { return use.message; });
+    if (by_steps) updates_.add(round.number, {update, 0});
     for (std::uint32_t u = step.first; u < step.first + step.count; ++u) {
+      if (program.uses[u].message) {
+        messages_.add_use(round.number, {run, program.uses[u].place, first_use + u});
+        continue;
+      }
       const Recipe& recipe = recipes[program.uses[u].recipe];
-      const Way way = step.count != 1                              ? Way::added
+      const Way way = by_steps                                     ? Way::added
                       : plain_[run][step.rule] && recipe.clip == 0 ? Way::moved
                                                                    : Way::alone;
-      const auto [list, fresh] =
-          round.gradients.try_emplace(std::pair(recipe.minibatch, way), lists_);
-      lists_ += fresh;
-      gradients_.add(list->second, {update, first_use + u});
+      gradients_.add(list_of(round, recipe.minibatch, way), {update, first_use + u});
     }
+  }
+
+  void add_sent(std::uint32_t run, std::span<const Recipe> recipes, const Program& program,
+                const Step& step, std::uint64_t first_sent, Round& round) {
+    const SlotUse& sent = program.sent[step.first];
+    const std::size_t list = list_of(round, recipes[sent.recipe].minibatch, Way::sent);
+    gradients_.add(list, {{run, 0, 0, 0, 0, 0}, first_sent + step.first});
+    messages_.add_sent(list, run, sent, step);
+  }
+
+  std::size_t list_of(Round& round, std::uint32_t minibatch, Way way) {
+    const auto [list, fresh] = round.gradients.try_emplace(std::pair(minibatch, way), lists_);
+    lists_ += fresh;
+    return list->second;
   }
 
   Round& round_of(std::size_t stage, std::size_t number) {
@@ -196,6 +235,7 @@ class GradientReplay {
   std::size_t rounds_made_ = 0, lists_ = 0;
   Staged<kernels::GradientJob, Launcher> updates_;    // of each round, by steps
   Staged<kernels::GradientJob, Launcher> gradients_;  // of each list
+  Messages<Real, Launcher> messages_;
 };
 
 }  // namespace gradrace

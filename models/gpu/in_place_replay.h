@@ -31,7 +31,7 @@ class InPlaceReplay {
 
   /// Whether gradients of such a run can be had from their factors alone.
   bool can_replay(const Tape& tape) const {
-    return network_ != nullptr &&
+    return network_ != nullptr && !compresses(tape) &&
            std::ranges::all_of(tape.recipes, [](const auto& recipe) { return recipe.clip == 0; }) &&
            std::ranges::all_of(tape.rules, [](const auto& rule) { return rule.distance == 0; });
   }

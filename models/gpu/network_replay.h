@@ -65,7 +65,7 @@ class NetworkReplay {
     if (runs_in_place_[number])
       in_place_.add(number, program, stages, lowering.places());
     else
-      gradients_.add(number, recipes, program, stages);
+      gradients_.add(number, recipes, program, stages, lowering.places());
   }
 
   void send(Launcher& launcher, bool with_factors) {
@@ -91,6 +91,9 @@ class NetworkReplay {
 
   std::span<const double> factors(std::size_t run, const Program& program) const {
     return gradients_.factors(run, program);
+  }
+  std::span<const double> errors(std::size_t run, const Program& program) const {
+    return gradients_.errors(run, program);
   }
 
   Evaluation evaluation(const kernels::EvaluationSums& sums) const {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "models/gpu/block_evaluation.h"
@@ -44,6 +45,9 @@ class QuadraticReplay {
 
   void add(std::uint32_t run, std::span<const Recipe>, const Program& program, const Stages& stages,
            const Lowering&) {
+    if (!program.sent.empty())
+      throw std::runtime_error(
+          "only the CPU replays compressed gradients of a quadratic; use --device cpu");
     stretches_.start(run, uses_.add(run, program), updates_.host.size());
     for (std::size_t stage = 0; stage < stages.count(); ++stage) {
       for (const Step* const step : stages.moves(stage))
@@ -75,6 +79,7 @@ class QuadraticReplay {
   std::span<const double> factors(std::size_t run, const Program& program) const {
     return uses_.factors(run, program);
   }
+  static std::span<const double> errors(std::size_t, const Program&) { return {}; }
 
   Evaluation evaluation(const kernels::EvaluationSums& sums) const {
     return resident_.evaluation(sums);

@@ -18,11 +18,13 @@ class UseList {
   void start(std::size_t runs) { first_.assign(runs, 0); }
   void clear() { uses_.host.clear(); }
 
-  /// Returns the number of the run's first use.
+  /// Returns the number of the run's first use; behind these are the gradients that it sends.
   std::uint64_t add(std::uint32_t run, const Program& program) {
     first_[run] = uses_.host.size();
     for (const SlotUse& use : program.uses)
       uses_.host.push_back({use.at, use.learner, use.draw, use.recipe, use.weight});
+    for (const SlotUse& sent : program.sent)
+      uses_.host.push_back({sent.at, sent.learner, sent.draw, sent.recipe, sent.weight});
     return first_[run];
   }
 

@@ -100,6 +100,7 @@ struct DeviceOptions {
   std::uint32_t learners = 1;    // P of its runs
   std::uint32_t minibatch = 1;   // the greatest of its runs
   bool averages = false;         // of states, in its runs
+  bool messages = false;         // of gradients, in its runs
   unsigned devices = 1;          // made beside it, itself included
   Crew* crew = nullptr;          // whose members help it, on the CPU
   std::size_t member = 0;        // its own number there

@@ -261,13 +261,20 @@ TEST_CASE("compression: what does not go together is refused with the cure") {
                     R"(, "network": {"topology": "mesh", "collective": "tree"})");
   };
   CHECK_THROWS_AS(with_tree(), ScenarioError);
-  const auto on_cuda = [] {
-    return point_from(R"({"device": "cuda", "cluster": {"learners": 2, "runtime": {"distribution":
-        "exponential", "mean": 1}}, "protocol": {"kind": "async"}, "model": {"kind": "quadratic"},
-        "learning_rate": {"kind": "constant", "eta": 0.1}, "stop": {"updates": 5},
-        "compression": {"kind": "sign"}})");
+  const auto on_cuda = [](const std::string& model, const std::string& kind) {
+    return refusal_of([&] {
+      point_from(R"({"device": "cuda", "cluster": {"learners": 2, "runtime": {"distribution":
+          "exponential", "mean": 1}}, "protocol": {"kind": "async"}, "learning_rate": {"kind":
+          "constant", "eta": 0.1}, "stop": {"updates": 5}, "model": )" +
+                 model + R"(, "compression": )" + kind + "}");
+    });
   };
-  CHECK_THROWS_WITH_AS(on_cuda(), doctest::Contains("device: cpu"), ScenarioError);
+  const std::string softmax = R"({"kind": "softmax", "dataset": {"kind": "synthetic"}})";
+  CHECK(on_cuda(softmax, R"({"kind": "sign"})").empty());
+  says(on_cuda(R"({"kind": "quadratic"})", R"({"kind": "sign"})"),
+       "compression: is made by the CPU");
+  says(on_cuda(softmax, R"({"kind": "chunked-top-k"})"), "device: cpu; or of gradients");
+  says(on_cuda(softmax, R"({"kind": "sign", "down": "same"})"), "without down");
   says(refusal(async, R"({"kind": "qsgd", "bits": 4, "levels": 7})"), "compression.levels");
   says(refusal(async, R"({"kind": "qsgd"})"), "bits, levels");
   says(refusal(async, R"({"kind": "qsgd", "bits": 28})"), "must be 2 to 24, or 32, got 28");

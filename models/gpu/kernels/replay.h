@@ -5,6 +5,7 @@
 
 #include "models/gpu/kernels/network.h"
 #include "models/optimiser/kinds.h"
+#include "sim/block_code.h"
 #include "sim/tape.h"
 
 namespace gradrace::kernels {
@@ -13,6 +14,14 @@ namespace gradrace::kernels {
 struct KernelRule {
   OptimiserKind optimiser;
   double ema, distance;
+};
+
+/// The tape's message.
+struct KernelMessage {
+  BlockCode code;
+  bool shares_words, takes_back;
+  bool follows;  // what it remembers is an estimate
+  double decay, lambda, nu;
 };
 
 /// Lowering's use and step.
@@ -30,7 +39,7 @@ struct KernelUpdate {
 struct RunAt {
   std::uint64_t seed;
   std::uint32_t replica;
-  std::uint32_t first_recipe, first_rule;  // in the cohort's
+  std::uint32_t first_recipe, first_rule, first_message;  // in the cohort's
   StateLayout layout;
 };
 
@@ -57,6 +66,8 @@ struct Cohort {
   const RunAt* runs;
   const Recipe* recipes;
   const KernelRule* rules;
+  const KernelMessage* messages;
+  const std::uint32_t* tensors;  // numbers of each of what is learnt
 };
 
 /// The updates or instructions of one run in a launch, in order.

@@ -23,6 +23,7 @@ void enlarge(DeviceOptions& options, const Point& point, const Race& race) {
   for (const Plan& plan : race.plans) {
     options.minibatch = std::max(options.minibatch, plan.recipe.minibatch);
     options.rules.push_back(plan.rule);
+    options.messages = options.messages || plan.message.compressor;
   }
 }
 

@@ -83,7 +83,7 @@ std::string with_gpu(const std::string& text) {
 }  // namespace
 
 std::string only_cpu(const Point& point) {
-  if (point.with_compression()) return "only the CPU makes the messages of compression";
+  if (point.with_compression()) return "messages of compression were not measured on a GPU";
   if (point.first_plan.rule.delay) return "only the CPU makes delay_compensation";
   return point.model->has_shards() ? "only the CPU draws each learner's rows of dataset.partition"
                                    : "";

@@ -372,7 +372,7 @@ TEST_CASE("blocks: what only the CPU replays is refused") {
   sends.ops = {{Op::Kind::send, 0, no_value, no_value, 0, 1}, {Op::Kind::update, 0, 1, 0, 0, 1}};
   sends.live = {1};
   CHECK_THROWS_WITH_AS(replay(sends),
-                       "emulated: only the CPU replays compressed gradients; use --device cpu",
+                       "only the CPU replays compressed gradients of a quadratic; use --device cpu",
                        std::runtime_error);
 }
 

@@ -41,6 +41,25 @@ const char* const averaged = R"("learning_rate": {"kind": "constant", "eta": 0.0
 const char* const adam = R"("learning_rate": {"kind": "constant", "eta": 0.02},
   "optimiser": {"kind": "adamw", "epsilon": 0.001, "ema": 0.9})";
 
+/// Every code that blocks compute, with every memory.
+std::vector<std::string> messages() {
+  std::vector<std::string> rests;
+  for (const char* const kind :
+       {R"({"kind": "qsgd", "bits": 4, "bucket": 64})",
+        R"({"kind": "qsgd", "levels": 3, "norm": "max", "bucket": "tensor",
+            "memory": {"lambda": 0.5, "nu": 0.7}})",
+        R"({"kind": "terngrad"})", R"({"kind": "terngrad", "clip": null})",
+        R"({"kind": "sign", "memory": {"decay": 0.9}})",
+        R"({"kind": "sign", "scale": "norm", "memory": {"of": "step", "on_drop": "return"}})",
+        R"({"kind": "uniform", "bits": 4, "block": 16, "memory": {"on_drop": "return"}})",
+        R"({"kind": "top-k", "share": 0.1, "memory": {}})",
+        R"({"kind": "top-k", "k": 7, "memory": "ef21"})", R"({"kind": "random-k", "share": 0.2})",
+        R"({"kind": "random-k", "k": 11, "scaled": false, "shared_seed": true, "memory": {}})",
+        R"({"kind": "qsgd", "bits": 5, "from": 4})"})
+    rests.push_back(std::string(plain) + R"(, "compression": )" + kind);
+  return rests;
+}
+
 std::unique_ptr<Device> device_on(const Place& place, const ModelSpec& model) {
   if (place.float64) return place.make_float64(model.make_float64());
   return place.make_float32(model.make_float32());
@@ -94,6 +113,8 @@ void check_runs(const Place& place, const char* model, const std::vector<std::st
       CHECK(near(found.curve[i].evaluation.loss, wanted.curve[i].evaluation.loss, tolerance));
       CHECK(near(found.curve[i].evaluation.test_loss, wanted.curve[i].evaluation.test_loss,
                  tolerance));
+      CHECK(near(found.curve[i].evaluation.compression_error,
+                 wanted.curve[i].evaluation.compression_error, tolerance));
       const double apart[] = {found.curve[i].evaluation.disagreement,
                               wanted.curve[i].evaluation.disagreement};
       CHECK((near(apart[0], apart[1], tolerance) || std::abs(apart[0] - apart[1]) < 1e-12));
@@ -276,6 +297,38 @@ TEST_CASE("blocks: equal bits for any cohort and any segment limit") {
   if (is_long_form()) check_mixed_points(emulated(1), small_cnn, cnn_minibatch);
 }
 
+TEST_CASE("blocks: runs with compressed gradients conform, with equal bits for any cohort") {
+  const std::string all_reduce = R"({"kind": "all-reduce"})", backup = some_protocols[1];
+  std::size_t number = 0;
+  for (const std::string& rest : messages()) {
+    CAPTURE(rest);
+    const std::string protocol = number % 3 == 0 ? all_reduce : some_protocols[number % 3];
+    check_runs(emulated(1, true), softmax, {protocol, backup}, rest, 1e-9);
+    check_runs(by_gradients(true), in_place, {protocol}, rest, 1e-9);
+    check_runs(emulated(1), in_place, {protocol}, rest, 1e-4);
+    if (number % 4 == 0 || is_long_form()) {
+      check_equal_bits(emulated(1), softmax, {protocol}, rest);
+      check_runs(emulated(1, true), small_resnet, {protocol}, rest, 1e-9);
+    }
+    ++number;
+  }
+  check_runs(emulated(1, true), softmax, server_protocols(0), messages()[0], 1e-9);
+  check_runs(emulated(1, true), softmax, server_protocols(1), messages()[7], 1e-9);
+}
+
+TEST_CASE("emulated: messages have equal bits for two threads side by side, as late as may be") {
+  const Point point =
+      point_of(some_protocols[2], softmax, messages()[7] + R"(, "stop": {"updates": 6})");
+  const auto one = device_on(emulated(1), *point.model);
+  for (const auto& other :
+       {emulated(2, false, EmulatedBlocks::most_shared_memory, Execution::side_by_side),
+        emulated(1, false, EmulatedBlocks::most_shared_memory, Execution::at_wait)}) {
+    const auto tested = device_on(other, *point.model);
+    const auto a = run_cohort(point, *one, 0, 3, 4), b = run_cohort(point, *tested, 0, 3, 4);
+    for (std::size_t r = 0; r < 3; ++r) check_equal(a[r], b[r]);
+  }
+}
+
 TEST_CASE("blocks: a run that is lost is recorded up to the evaluation that shows it") {
   const Point point =
       point_of(R"({"kind": "k-sync", "k": 3})", R"({"kind": "quadratic", "noise": 0})",
@@ -309,6 +362,16 @@ TEST_CASE("cuda: runs of every protocol conform") {
   // A relu near 0 that turns by a rounding moves a loss by 1e-3.
   check_runs(cuda(), tf32_resnet, {some_protocols.back()},
              std::string(plain) + R"(, "device": "cuda")", 1e-2);
+}
+
+TEST_CASE("cuda: runs with compressed gradients conform") {
+  GRADRACE_NEEDS_CUDA();
+  for (const std::string& rest : messages()) {
+    CAPTURE(rest);
+    check_runs(cuda(true), softmax, some_protocols, rest, 1e-9);
+    check_runs(cuda(true), small_resnet, {some_protocols.back()}, rest, 1e-9);
+    check_equal_bits(cuda(), in_place, {some_protocols.back()}, rest);
+  }
 }
 
 TEST_CASE("cuda: runs of every protocol without a server conform") {
