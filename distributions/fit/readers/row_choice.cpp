@@ -76,6 +76,19 @@ std::string without_number(const std::string& name) {
   return end == 0 ? name : name.substr(0, end);
 }
 
+/// "train step" of "train step 7", "step_*/forward" of "step_7/forward": a pattern of such names.
+static std::string stem_of_name(std::string_view name) {
+  if (is_number(name)) return "(a number)";
+  std::string stem;
+  for (const char c : without_number(std::string(name))) {
+    if (!std::isdigit(static_cast<unsigned char>(c)))
+      stem += c;
+    else if (stem.empty() || stem.back() != '*')
+      stem += '*';
+  }
+  return stem;
+}
+
 NameKinds kinds_of(std::span<const std::string_view> names, std::size_t learners) {
   struct Stem {
     std::map<std::string_view, std::size_t> names;  // how often
@@ -85,10 +98,7 @@ NameKinds kinds_of(std::span<const std::string_view> names, std::size_t learners
   std::map<std::string_view, std::string> stem_of;
   for (const auto name : names) {
     auto& stem = stem_of[name];
-    if (stem.empty()) {
-      const bool is_count = is_number(name);
-      stem = is_count ? "(a number)" : without_number(std::string(name));
-    }
+    if (stem.empty()) stem = stem_of_name(name);
     Stem& its = stems[stem];
     ++its.names[name];
     ++its.rows;

@@ -30,9 +30,9 @@ RowPattern row_pattern(const std::string& words);
 /// Leaves the rows in which all patterns hold.  Throws TraceError where none is left.
 void choose_rows(Table& table, const std::vector<RowPattern>& where);
 
-/// The kinds of things that names are of, the commonest first: a number at the end of a name does
-/// not count ("ProfilerStep#12"), unless the same numbers come again and again ("layer1", "layer2",
-/// more often than there are learners).
+/// The kinds of things that names are of, the commonest first: numbers in a name do not count
+/// ("ProfilerStep#12", "step_12/forward"), unless the same ones come again and again ("layer1",
+/// "layer2", more often than there are learners).
 struct NameKinds {
   std::vector<std::string> names;   // of kinds
   std::vector<std::size_t> counts;  // [kind]

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "distributions/fit/readers/column_words.h"
 #include "distributions/fit/readers/row_choice.h"
 #include "sim/message_text.h"
 
@@ -167,14 +168,49 @@ class Steps {
     return without_number(events_.process(track)) + "\n" + without_number(events_.thread(track));
   }
 
+  struct Sum {
+    double count = 0, time = 0;
+  };
+  static std::map<const Track*, Sum> sums_of(const std::vector<Lasting>& events) {
+    std::map<const Track*, Sum> sums;
+    for (const auto& event : events)
+      ++sums[event.track].count, sums[event.track].time += event.duration;
+    return sums;
+  }
+
+  bool is_of_device(const Track& track) const {
+    constexpr std::string_view words[] = {"device", "gpu", "tpu", "stream", "cuda"};
+    return has_word(words_of(events_.process(track) + " " + events_.thread(track)), words);
+  }
+
+  /// Those that may have a device's steps: OpenXLA's line of them, and a device's that have about
+  /// as many events as a chosen track that has none, and longer ones.
+  std::set<const Track*> tracks_of_steps() const {
+    std::set<const Track*> tracks;
+    const auto chosen = sums_of(chosen_);
+    for (const auto& [track, sum] : sums_of(events_.all())) {
+      const auto is_like = [&, &device = sum](const auto& one) {
+        const Sum& host = one.second;
+        return !is_of_device(*one.first) &&
+               std::abs(device.count - host.count) <= 0.1 * host.count &&
+               device.time > 1.5 * host.time;
+      };
+      if (events_.thread(*track) == steps_thread ||
+          (is_of_device(*track) && std::ranges::any_of(chosen, is_like)))
+        tracks.insert(track);
+    }
+    return tracks;
+  }
+
   /// That the tracks are alike, and none has a device's steps while others were chosen.
   void check_tracks() const {
     if (!request_.where.empty()) return;
     std::map<std::string, std::vector<const Lasting*>> kinds;
     bool steps_of_device = false;
     for (const auto& event : chosen_) kinds[kind_of(*event.track)].push_back(&event);
+    const auto tracks = tracks_of_steps();
     for (const auto& event : events_.all()) {
-      if (events_.thread(*event.track) != steps_thread) continue;
+      if (!tracks.contains(event.track)) continue;
       const auto [its, is_new] = kinds.try_emplace(kind_of(*event.track));
       if (is_new || steps_of_device) {
         steps_of_device = true;

@@ -167,6 +167,23 @@ class Rows(Input):
         self.trace(lines(header, table))
         return steps
 
+    def test_numbers_within_names_tell_no_kinds(self):
+        times = gamma_times(60)
+        names = "step_{}", "step_{}/forward", "step_{}/backward"
+        rows = [(name.format(i), one * part) for i, one in enumerate(times) for name, part in zip(names, (1, 0.4, 0.5))]
+        self.trace(lines("span,seconds", rows))
+        told = self.refused("trace.csv")
+        self.assertIn("rows are of 3 kinds by column span", told)
+        self.assertIn("step_*/forward (60 times", told)
+        self.fit("trace.csv", "--where", "span!=*/*")
+        self.assertEqual([one for _, one in self.sample()], times)
+        for name, other in [("{}:train", "{}:load"), ("epoch 0 step {} model", "epoch 0 step {} optimizer")]:
+            self.trace(lines("part,ms", [(text.format(i), one * share) for i, one in enumerate(times) for text, share in ((name, 1), (other, 0.1))]))
+            self.assertIn("rows are of 2 kinds by column part", self.refused("trace.csv"))
+        # Parts of a net that come again and again are kinds each.
+        self.trace(lines("part,ms", [(f"block{b}/conv", one * (1 + b)) for one in times for b in range(3)]))
+        self.assertIn("block0/conv (60 times", self.refused("trace.csv"))
+
     def test_rows_of_several_kinds_are_asked_for(self):
         steps = self.optable()
         told = self.refused("trace.csv")
@@ -1144,6 +1161,11 @@ class Events(Input):
         self.assertIn("which of these are minibatches?", told)
         self.assertIn("thread Steps of process /device:TPU:0 (30 events, mean 2.", told)
         self.assertIn("thread Steps of process /device:TPU:0, --where thread=Steps", self.refused("t.json"))
+        # A device's line is known by its events, whatever its name.
+        for name in "Stream #16(Compute)", "XLA Steps":
+            self.trace([event | ({"args": {"name": name}} if event.get("args", {}).get("name") == "Steps" else {}) for event in events], "t.json")
+            self.assertIn(f"thread {name} of process /device:TPU:0 (30 events, mean 2.", self.refused("t.json", "--step", "train"))
+        self.trace(events, "t.json")
         _, facts = self.fit("t.json", "--where", "thread=Steps")
         self.assertAlmostEqual(facts["mean"], sum(times) / 30, delta=1e-6)
         _, facts = self.fit("t.json", "--step", "train", "--where", "process=/host*")
