@@ -1,70 +1,94 @@
 #include "sim/engine/shard_links.h"
 
+#include <utility>
+
 namespace gradrace {
 
-ShardLinks::ShardLinks(double bandwidth, const std::vector<double>& cards, std::uint32_t shards,
+ShardLinks::ShardLinks(double bandwidth, std::vector<double> cards, std::uint32_t shards,
                        std::uint32_t learners, EventQueue& queue, std::uint32_t first_slot)
-    : queue_(queue), first_slot_(first_slot) {
-  std::vector<double> shares;  // of the cards, by the transfers among which they are divided
-  for (const double card : cards) {
-    for (std::uint32_t n = 1; n <= shards; ++n) shares.push_back(card / n);
+    : queue_(queue), first_slot_(first_slot), shards_(shards), cards_(std::move(cards)) {
+  if (cards_.empty()) {
+    open_.assign(shards, SharedLink(bandwidth));
+    return;
   }
-  if (cards.empty()) shares.push_back(SharedLink::unlimited);
-  std::vector<double> distinct = shares;
-  std::ranges::sort(distinct);
-  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-  for (const double share : shares) {
-    const auto place = std::ranges::lower_bound(distinct, share) - distinct.begin();
-    group_of_.push_back(static_cast<std::uint32_t>(place));
-  }
-  links_.assign(shards, SharedLink(bandwidth, distinct));
-  if (cards.empty()) return;
-  cards_ = static_cast<std::uint32_t>(cards.size());
+  for (std::uint32_t shard = 0; shard < shards; ++shard) capped_.emplace_back(bandwidth);
   if (shards == 1) return;
   transfers_.resize(learners);
   passes_.resize(std::size_t{learners} * shards);
 }
 
-void ShardLinks::expect(std::uint32_t learner, std::uint32_t transfers, double now) {
-  if (transfers_.empty() || transfers == 0) return;
-  change_transfers(learner, transfers_[learner] + transfers, now);
+void ShardLinks::begin(std::uint32_t learner, std::uint32_t shard, double bytes, double now) {
+  if (open_.empty()) [[unlikely]]
+    return begin_capped(learner, shard, bytes, now);
+  SharedLink& link = open_[shard];
+  link.enter(learner, bytes, now);
+  schedule(shard, link);
+}
+
+std::uint32_t ShardLinks::end(std::uint32_t shard, double now) {
+  if (open_.empty()) [[unlikely]]
+    return end_capped(shard, now);
+  SharedLink& link = open_[shard];
+  const std::uint32_t learner = link.pop(now);
+  reschedule(shard, link);
+  return learner;
+}
+
+void ShardLinks::begin_capped(std::uint32_t learner, std::uint32_t shard, double bytes,
+                              double now) {
+  if (!transfers_.empty()) passes(learner, shard) = true;
+  capped_[shard].enter(learner, bytes, now, cap(learner));
+  schedule(shard, capped_[shard]);
+}
+
+std::uint32_t ShardLinks::end_capped(std::uint32_t shard, double now) {
+  const std::uint32_t learner = capped_[shard].pop(now);
+  reschedule(shard, capped_[shard]);
+  if (transfers_.empty()) return learner;
+  passes(learner, shard) = false;
+  change_transfers(learner, transfers_[learner] - 1, now);
+  return learner;
 }
 
 /// Those under way go on at another share of the card.
 void ShardLinks::change_transfers(std::uint32_t learner, std::uint32_t transfers, double now) {
-  for (std::uint32_t shard = 0; shard < shards(); ++shard) {
-    if (!passes(learner, shard)) continue;
-    const std::uint32_t before = group(learner);
-    const double left = links_[shard].remove(learner, now, before);
-    links_[shard].enter(learner, left, now, group_of_[learner % cards_ * shards() + transfers - 1]);
-    schedule(shard);
-  }
+  const double before = cap(learner);
   transfers_[learner] = transfers;
+  for (std::uint32_t shard = 0; shard < shards_; ++shard) {
+    if (!passes(learner, shard)) continue;
+    const double left = capped_[shard].remove(learner, now, before);
+    capped_[shard].enter(learner, left, now, cap(learner));
+    schedule(shard, capped_[shard]);
+  }
 }
 
 void ShardLinks::remove(std::uint32_t learner, double now) {
-  for (std::uint32_t shard = 0; shard < shards(); ++shard) {
+  for (std::uint32_t shard = 0; shard < open_.size(); ++shard) {
+    open_[shard].remove(learner, now);
+    reschedule(shard, open_[shard]);
+  }
+  for (std::uint32_t shard = 0; shard < capped_.size(); ++shard) {
     if (!transfers_.empty() && !passes(learner, shard)) continue;
-    links_[shard].remove(learner, now, group(learner));
-    schedule(shard);
+    capped_[shard].remove(learner, now, cap(learner));
+    reschedule(shard, capped_[shard]);
   }
   if (transfers_.empty()) return;
   transfers_[learner] = 0;
-  std::fill_n(&passes(learner, 0), shards(), false);
+  std::fill_n(&passes(learner, 0), shards_, false);
 }
 
 void ShardLinks::clear(double now) {
   std::ranges::fill(transfers_, 0);
   std::ranges::fill(passes_, false);
-  for (std::uint32_t shard = 0; shard < shards(); ++shard) {
-    links_[shard].clear(now);
-    schedule(shard);
-  }
+  for (SharedLink& link : open_) link.clear(now);
+  for (CappedLink& link : capped_) link.clear(now);
+  for (std::uint32_t shard = 0; shard < shards_; ++shard) queue_.remove(first_slot_ + shard);
 }
 
 double ShardLinks::busy(double now) const {
   double busiest = 0;
-  for (const SharedLink& link : links_) busiest = std::max(busiest, link.busy(now));
+  for (const SharedLink& link : open_) busiest = std::max(busiest, link.busy(now));
+  for (const CappedLink& link : capped_) busiest = std::max(busiest, link.busy(now));
   return busiest;
 }
 

@@ -6,7 +6,7 @@ namespace gradrace::shared_link_test {
 
 TEST_CASE("shared_link: transfers under way share it equally, worked by hand") {
   SharedLink link(2);  // 3 units of time for one alone
-  CHECK(link.next_end() == std::numeric_limits<double>::infinity());
+  CHECK(link.is_idle());
   link.enter(7, 6, 10);
   CHECK(link.next_end() == 13);
   link.enter(5, 6, 11);  // 7 has 4 bytes left, at 1 a unit of time from now on
@@ -18,7 +18,7 @@ TEST_CASE("shared_link: transfers under way share it equally, worked by hand") {
   CHECK(link.pop(18) == 5);
   CHECK(link.next_end() == doctest::Approx(19));  // 6 has 2 left, all for itself
   CHECK(link.pop(19) == 6);
-  CHECK(link.next_end() == std::numeric_limits<double>::infinity());
+  CHECK(link.is_idle());
   link.enter(1, 6, 100);
   CHECK(link.next_end() == 103);
 }
@@ -54,47 +54,6 @@ TEST_CASE("shared_link: transfers of other sizes overtake each other, worked by 
   CHECK(link.next_end() == doctest::Approx(14.75));
   CHECK(link.pop(14.75) == 7);
   CHECK(link.is_idle());
-}
-
-TEST_CASE("shared_link: what slow cards leave goes to the others, worked by hand") {
-  SharedLink link(8, {1, 3, 10});  // cards 0, 1, 2
-  link.enter(7, 10, 0, 2);
-  CHECK(link.next_end() == 1.25);  // 8 of 10
-  link.enter(6, 2, 0.5, 0);        // 7 has 6 left, at 7; 6 at 1
-  CHECK(link.next_end() == doctest::Approx(0.5 + 6.0 / 7));
-  link.enter(5, 12, 1, 1);  // 7 has 2.5 left, at 4; 6 has 1.5 left, at 1; 5 at 3
-  CHECK(link.next_end() == doctest::Approx(1.625));
-  CHECK(link.pop(1.625) == 7);
-  CHECK(link.next_end() == doctest::Approx(2.5));
-  link.enter(4, 20, 1.625, 2);  // 4 of what the cards leave
-  CHECK(link.pop(2.5) == 6);
-  CHECK(link.busy(2.5) == doctest::Approx(2.5));
-  CHECK(link.next_end() == doctest::Approx(5));  // 5 has 7.5 left, at 3; 4 has 16.5, at 5
-  link.remove(4, 3, 2);
-  CHECK(link.next_end() == doctest::Approx(5));
-  CHECK(link.pop(5) == 5);
-  CHECK(link.busy(9) == doctest::Approx(3 + 2 * 3.0 / 8));
-  CHECK(link.is_idle());
-}
-
-TEST_CASE("shared_link: each of several slow cards leaves its share") {
-  SharedLink link(8, {1, 10});
-  link.enter(1, 9, 0, 0);
-  link.enter(2, 9, 0, 0);
-  link.enter(3, 9, 0, 1);
-  CHECK(link.next_end() == 1.5);  // at 6
-  CHECK(link.pop(1.5) == 3);
-  CHECK(link.next_end() == 9);
-}
-
-TEST_CASE("shared_link: without a limit of its own each has its card's bandwidth") {
-  SharedLink link(SharedLink::unlimited, {2, 4});
-  link.enter(1, 6, 0, 0);
-  link.enter(2, 6, 0, 1);
-  link.enter(3, 6, 0, 1);
-  CHECK(link.pop(1.5) == 2);
-  CHECK(link.pop(1.5) == 3);
-  CHECK(link.next_end() == 3);
 }
 
 }  // namespace gradrace::shared_link_test
