@@ -12,36 +12,40 @@ namespace gradrace {
 
 using Kind = Happening::Kind;
 
+static const ServerLinks no_links;
+
 Transit::Transit(const TransitFacts& facts, std::vector<Carriage> carried, const CodeHistory* codes,
                  std::uint32_t learners, std::uint64_t seed, std::uint32_t replica,
                  EventQueue& queue, std::uint32_t first_slot, Runtime runtime)
     : facts_(facts),
+      links_(facts.network ? *facts.network : no_links),
       carried_(std::move(carried)),
       codes_(codes),
       times_(facts.server.value_or(ServerTimes{})),
       seed_(seed),
       replica_(replica),
       queue_(queue),
-      first_slot_(first_slot),
+      slots_{first_slot, first_slot + count_, first_slot + 2 * count_, first_slot + 3 * count_},
       runtime_(std::move(runtime)),
       ways_(learners),
       totals_(learners),
       untaken_(learners + 1) {
-  for (const double part : times_.parts) {
-    shards_.emplace_back().part = part;
+  for (std::uint32_t shard = 0; shard < shards(); ++shard) {
+    shards_.emplace_back().part = times_.parts[shard];
     shards_.back().waiting.set_capacity(learners + 1);
   }
-  if (!facts.network || !facts.network->carries()) return;
+  if (!links_.carries()) return;
   if (shards() > 1) leaves_.resize(std::size_t{learners} * shards());
-  const double bandwidth = facts.network->bandwidth.value_or(SharedLink::unlimited);
-  const std::vector<double>& cards = facts.network->card_bandwidths;
+  const double bandwidth = links_.bandwidth.value_or(SharedLink::unlimited);
+  std::vector<double> cards = links_.card_bandwidths;
+  for (double& card : cards) card /= alike_;
   outgoing_.emplace(bandwidth, cards, shards(), learners, queue, slot(outgoing));
   incoming_.emplace(bandwidth, cards, shards(), learners, queue, slot(incoming));
 }
 
 std::uint32_t Transit::slots(const TransitFacts& facts, std::uint32_t learners) {
-  const std::uint32_t shards = facts.server ? facts.server->shards() : 1;
-  return machines * shards + (facts.failures ? learners : 0);
+  const ServerTimes times = facts.server.value_or(ServerTimes{});
+  return machines * (times.shards() / times.alike()) + (facts.failures ? learners : 0);
 }
 
 void Transit::start() {
@@ -56,8 +60,9 @@ Happening Transit::on_event(std::uint32_t event, double now) {
     shards() == 1 ? pull(event, 0, now) : leave(event, now);
     return {Kind::passage};
   }
-  if (event >= slot(machines)) return change(event - slot(machines), now);
   if (event >= slot(incoming)) {
+    if (event >= slot(machines)) [[unlikely]]
+      return change(event - slot(machines), now);
     const std::uint32_t shard = event - slot(incoming);
     return reach(shards_[shard], incoming_->end(shard, now), now);
   }
@@ -95,10 +100,11 @@ void Transit::depart(std::uint32_t learner, std::uint32_t draw, std::uint32_t ve
   way.lacks = follows && lacks * carried.back <= carried.down ? lacks : Way::none;
   way.reads = version;
   way.plan = plan;
-  double departure = now;
-  for (const Shard& shard : shards_) departure = std::max(departure, shard.free_at);
-  way.left = departure;
-  if (!outgoing_) return travel(learner, departure);
+  if (!outgoing_) {
+    way.left = now;
+    for (const Shard& shard : shards_) way.left = std::max(way.left, shard.free_at);
+    return travel(learner, way.left);
+  }
   way.place = Place::leaving;
   way.coming = shards();
   if (shards() > 1) {
@@ -106,6 +112,7 @@ void Transit::depart(std::uint32_t learner, std::uint32_t draw, std::uint32_t ve
       leaves_[std::size_t{learner} * shards() + shard] = std::max(now, shards_[shard].free_at);
     return leave(learner, now);
   }
+  const double departure = shards_.front().free_at;
   if (departure <= now) return pull(learner, 0, now);
   queue_.schedule(learner, departure, EventClass::arrival);
 }
@@ -134,7 +141,7 @@ void Transit::pull(std::uint32_t learner, std::uint32_t shard, double now) {
   const Carriage& carried = carried_[way.plan];
   const double whole = way.lacks == Way::none ? carried.down : way.lacks * carried.back;
   const double bytes = whole * shards_[shard].part;
-  totals_[learner].received += bytes;
+  totals_[learner].received += shards() == 1 ? whole : bytes;
   outgoing_->begin(learner, shard, bytes, now);
 }
 
@@ -143,17 +150,15 @@ void Transit::travel(std::uint32_t learner, double from) {
   const auto latency = [&](const std::shared_ptr<const Distribution>& law, Purpose purpose) {
     return law ? law->draw({seed_, replica_, purpose, learner, way.draw}) : 0;
   };
-  static const ServerLinks none;  // made once
-  const ServerLinks& network = facts_.network ? *facts_.network : none;
+  const double card = links_.latency(learner);
   way.place = Place::away;
   way.version = way.reads;
   way.follows = carried_[way.plan].sends_back;
-  way.begin = from + latency(network.pull, Purpose::pull) + network.latency(learner);
+  way.begin = from + latency(links_.pull, Purpose::pull) + card;
   way.begin += time_of_reading(way);
   way.runtime = runtime_(learner, way.begin);
   const double computed = way.begin + way.runtime;
-  queue_.schedule(learner,
-                  computed + latency(network.push, Purpose::push) + network.latency(learner),
+  queue_.schedule(learner, computed + latency(links_.push, Purpose::push) + card,
                   EventClass::arrival);
 }
 
@@ -166,9 +171,11 @@ Happening Transit::push(std::uint32_t learner, double now) {
   const double bytes = up(way);
   totals_[learner].sent += bytes;
   ++totals_[learner].messages;
-  incoming_->expect(learner, shards(), now);
-  for (std::uint32_t shard = 0; shard < shards(); ++shard)
+  if (shards() > 1) incoming_->expect(learner, shards(), now);
+  std::uint32_t shard = 0;
+  do {
     incoming_->begin(learner, shard, bytes * shards_[shard].part, now);
+  } while (++shard < shards());
   return {Kind::passage};
 }
 
@@ -217,12 +224,8 @@ void Transit::forget_timer(double now) {
   }
 }
 
-void Transit::take_next(double now) {
-  for (Shard& shard : shards_) take_next(shard, now);
-}
-
-void Transit::take_next(Shard& shard, double now) {
-  if (shard.receiving || shard.waiting.empty()) return;
+/// The first that waits.
+void Transit::receive(Shard& shard, double now) {
   shard.receiving = true;
   order(shard, now, service(shard.waiting.front()) * shard.part);
   schedule(shard, shard.free_at);
@@ -233,19 +236,8 @@ void Transit::schedule(const Shard& shard, double time) {
   queue_.schedule(slot(server) + index, time, EventClass::arrival);
 }
 
-void Transit::on_update(std::uint16_t plan, double now) {
-  const double length = times_.per_update + carried_[plan].making_back;
-  for (Shard& shard : shards_) order(shard, now, length * shard.part);
-}
-
 void Transit::pause(double now, double length) {
   for (Shard& shard : shards_) order(shard, now, length);
-}
-
-/// What it takes up meanwhile comes first.
-void Transit::order(Shard& shard, double now, double length) {
-  shard.free_at = std::max(now, shard.free_at) + length;
-  shard.ordered += length;
 }
 
 bool Transit::postpone(std::uint32_t learner) {
@@ -263,7 +255,7 @@ TripFacts Transit::trip(std::uint32_t learner, double now) const {
   const double reading = time_of_reading(way), making = carried_[way.plan].making_up;
   const double computing = way.runtime - making;
   const auto passed = [now](double from, double length) {
-    return std::clamp(now - from, 0.0, length);
+    return length > 0 ? std::clamp(now - from, 0.0, length) : 0;
   };
   return {learner,
           way.left,
@@ -298,8 +290,7 @@ ExchangeTotals Transit::exchanged(std::uint32_t learner, double now) const {
 Utilisation Transit::utilisation(double now) const {
   Utilisation share;
   if (now <= 0) return share;
-  if (facts_.network && facts_.network->bandwidth)
-    share.link = std::max(outgoing_->busy(now), incoming_->busy(now)) / now;
+  if (links_.bandwidth) share.link = std::max(outgoing_->busy(now), incoming_->busy(now)) / now;
   if (!facts_.server) return share;
   share.server = 0;
   for (const Shard& shard : shards_) {

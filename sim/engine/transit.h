@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <boost/circular_buffer.hpp>
 #include <cstdint>
 #include <functional>
@@ -59,6 +61,12 @@ struct ServerTimes {
   std::vector<double> parts{1};  // of the shards; their sum is 1
 
   std::uint32_t shards() const { return static_cast<std::uint32_t>(parts.size()); }
+  /// How many shards one of them stands for: all where they are equal, as they do the same at the
+  /// same times; else 1.
+  std::uint32_t alike() const {
+    const auto is_first = [this](double part) { return part == parts.front(); };
+    return std::ranges::all_of(parts, is_first) ? shards() : 1;
+  }
 };
 
 /// Learners that fail and come back: they are up and down in turns, for times drawn from these
@@ -136,11 +144,16 @@ class Transit {
   void clear_roads(double now);
 
   /// The server makes an update, under that plan.
-  void on_update(std::uint16_t plan, double now);
+  void on_update(std::uint16_t plan, double now) {
+    const double length = times_.per_update + carried_[plan].making_back;
+    for (Shard& shard : shards_) order(shard, now, length * shard.part);
+  }
   /// The server is busy for so long, from when it is done with what was ordered before.
   void pause(double now, double length);
   /// The server has done what it had to do with a gradient or the timer.
-  void take_next(double now);
+  void take_next(double now) {
+    for (Shard& shard : shards_) take_next(shard, now);
+  }
 
   /// Of gradients that have ended: communicating, encoding, down, bytes.
   ExchangeTotals exchanged(std::uint32_t learner, double now) const;
@@ -178,7 +191,7 @@ class Transit {
   };
 
   enum Slot : std::uint32_t { server, outgoing, incoming, machines };  // of the shards; learners
-  std::uint32_t slot(Slot what) const { return first_slot_ + what * shards(); }
+  std::uint32_t slot(Slot what) const { return slots_[what]; }
   std::uint32_t shards() const { return count_; }
   /// The timer's place among the learners that wait.
   std::uint32_t timer() const { return static_cast<std::uint32_t>(ways_.size()); }
@@ -206,26 +219,35 @@ class Transit {
   double service(std::uint32_t who) const {
     return who == timer() ? 0 : times_.per_gradient + carried_[ways_[who].plan].reading_up;
   }
-  void order(Shard& shard, double now, double length);
-  void take_next(Shard& shard, double now);
+  /// What it takes up meanwhile comes first.
+  static void order(Shard& shard, double now, double length) {
+    shard.free_at = std::max(now, shard.free_at) + length;
+    shard.ordered += length;
+  }
+  void take_next(Shard& shard, double now) {
+    if (!shard.receiving && !shard.waiting.empty()) [[unlikely]]
+      receive(shard, now);
+  }
+  void receive(Shard& shard, double now);
   void withdraw(Shard& shard, std::uint32_t who);
   Happening change(std::uint32_t learner, double now);
   void schedule_change(std::uint32_t learner, double now);
   TripFacts trip(std::uint32_t learner, double now) const;
 
   const TransitFacts& facts_;
+  const ServerLinks& links_;             // of no time, where there is no network
   const std::vector<Carriage> carried_;  // [plan]
   const CodeHistory* const codes_;
   const ServerTimes times_;
   const std::uint64_t seed_;
   const std::uint32_t replica_;
   EventQueue& queue_;
-  const std::uint32_t first_slot_;
+  const std::uint32_t alike_ = times_.alike(), count_ = times_.shards() / alike_;
+  const std::array<std::uint32_t, machines + 1> slots_;  // the first of each kind
   const Runtime runtime_;
   std::vector<Way> ways_;               // of the learners
   std::vector<ExchangeTotals> totals_;  // likewise
-  const std::uint32_t count_ = times_.shards();
-  std::vector<Shard> shards_;
+  std::vector<Shard> shards_;           // count_, each of which stands for alike_
   std::optional<ShardLinks> outgoing_, incoming_;
   std::vector<double> leaves_;          // [learner, shard]: when a part of a model will leave
   std::vector<std::uint32_t> untaken_;  // parts of the learners' gradients and the timer
