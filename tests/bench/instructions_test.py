@@ -5,7 +5,7 @@ build that is tested:
 
     GRADRACE_RECORD=1 ctest --preset release -R instructions
 
-The short form counts five of the runs, with GRADRACE_LONG=1 all are counted.
+The short form counts six of the runs, with GRADRACE_LONG=1 all are counted.
 """
 
 import json
@@ -60,6 +60,13 @@ def evaluating(kind, every, **keys):
 # Whole runs, or a longer one less a shorter one, where what is counted would be little beside the start.
 RUNS = {
     "async": (TIMING,),
+    "async with a network": (
+        changed(
+            TIMING,
+            cluster={**of(16), "network": {"bandwidth": 100, "model_bytes": 4}, "server": {"per_gradient": 0.01, "per_update": 0.01}},
+            stop={"gradients": 60000},
+        ),
+    ),
     "k-sync of 1,000": (changed(TIMING, cluster=of(1000), protocol={"kind": "k-sync", "k": 500}),),
     "k-sync of a million, by order statistics": (
         changed(
@@ -81,6 +88,7 @@ RUNS = {
 }
 SHORT = (
     "async",
+    "async with a network",
     "k-sync of a million, by order statistics",
     "gradients of softmax, images",
     "gradients of mlp, images",
