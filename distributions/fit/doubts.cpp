@@ -12,6 +12,7 @@
 #include "distributions/fit/outlying.h"
 #include "distributions/fit/percent.h"
 #include "distributions/fit/readers/column_words.h"
+#include "distributions/fit/running_average.h"
 #include "sim/message_text.h"
 
 namespace gradrace {
@@ -85,6 +86,35 @@ bool says_average(const std::string& column) {
   constexpr std::string_view words[] = {"avg",    "average", "averaged", "mean",
                                         "median", "ema",     "smoothed", "running"};
   return has_word(words_of(column), words);
+}
+
+/// What says that times are averages.
+std::string average_text(const Trace& trace, const TraceSource& source) {
+  const std::string name = "\"" + source.times + "\"";
+  if (!source.average.empty()) return name + " is an average: " + source.average;
+  const bool says = says_average(source.times);
+  if (!says && !are_running_averages(trace)) return {};
+  return name +
+         (says ? " says that it is an average, of the times so far or of several"
+               : " changes ever less from one time to the next, as the average of the times so far "
+                 "does") +
+         ": averages vary less and persist more than minibatches; say --column NAME (of a log "
+         "another --pattern) for the times themselves";
+}
+
+/// What says that a time is not that of one minibatch, but of several or of its parts.
+std::string together_text(const TraceSource& source) {
+  for (const auto& name : {source.times, source.count}) {
+    if (const std::size_t steps = steps_together(name); steps > 1)
+      return "\"" + name + "\" says that each time is that of " + std::to_string(steps) +
+             " steps together: sums vary less, over their mean, than minibatches do, and no option "
+             "parts them; log each minibatch, or, where the mean alone counts, --scale " +
+             short_number(1 / static_cast<double>(steps));
+    if (const std::string item = item_of(name); !item.empty() && source.scale == 1)
+      return "\"" + name + "\" says that a time is one by " + item +
+             ", and a law is fitted to minibatches: say --scale M where a minibatch has M of them";
+  }
+  return {};
 }
 
 double mean_among(const Trace& trace, const std::function<bool(std::size_t, std::size_t)>& counts) {
@@ -332,18 +362,10 @@ std::vector<std::string> doubts_about(const Trace& trace, const TraceSource& sou
     doubts.push_back("\"" + source.times + "\" is one series, perhaps of a whole job's steps; " +
                      slowest_option);
   }
-  if (says_average(source.times)) {
-    doubts.push_back("\"" + source.times +
-                     "\" says that it is an average, of the times so far or of several: averages "
-                     "vary less and persist more than minibatches; say --column NAME for the times "
-                     "themselves");
-  }
-  if (const std::size_t steps = steps_together(source.times); steps > 1) {
-    doubts.push_back("\"" + source.times + "\" says that each time is that of " +
-                     std::to_string(steps) +
-                     " steps together: sums vary less, over their mean, than minibatches do, and "
-                     "no option parts them; log each minibatch");
-  }
+  if (const std::string average = average_text(trace, source); !average.empty())
+    doubts.push_back(average);
+  if (const std::string together = together_text(source); !together.empty())
+    doubts.push_back(together);
   const std::string few = few_times_text(trace, source.learner);
   if (const double mark = few.empty() ? mark_among(trace) : 0; mark > 0) {
     doubts.push_back(

@@ -20,11 +20,12 @@ constexpr std::string_view rate_words[] = {"throughput", "speed", "fps",    "ips
                                            "tps",        "flops", "tflops", "rate"};
 
 // That are counted in a second where one follows ("img_sec", "samples_s").
-constexpr std::string_view counted_words[] = {
-    "imgs",      "images", "samples", "tokens",  "toks", "examples", "seqs",
-    "sequences", "frames", "records", "items",   "rows", "its",      "iterations",
-    "iters",     "steps",  "batches", "updates", "img",  "image",    "sample",
-    "token",     "tok",    "example", "it"};
+constexpr std::string_view item_words[] = {"imgs",  "images", "samples", "tokens",    "toks",
+                                           "seqs",  "frames", "records", "sequences", "examples",
+                                           "items", "rows",   "img",     "image",     "sample",
+                                           "token", "tok",    "example", "sequence",  "seq"};
+constexpr std::string_view step_words[] = {"its",     "iterations", "iters", "steps",
+                                           "batches", "updates",    "it"};
 constexpr std::string_view second_words[] = {"s", "sec", "secs", "second"};
 constexpr std::string_view left_words[] = {"eta", "remaining"};  // a time that is still to come
 
@@ -55,7 +56,9 @@ bool is_rate(const std::string& name) {
   const auto words = words_of(name);
   if (has_word(words, rate_words)) return true;
   if (words.size() < 2 || !has_word({words.back()}, time_words)) return false;
-  if (has_word({words[words.size() - 2]}, counted_words) && has_word({words.back()}, second_words))
+  const std::vector counted{words[words.size() - 2]};
+  if ((has_word(counted, item_words) || has_word(counted, step_words)) &&
+      has_word({words.back()}, second_words))
     return true;
   const auto slash = name.find_last_of('/');
   return words[words.size() - 2] == "per" ||
@@ -70,22 +73,41 @@ bool says_time(const std::string& name) {
 std::size_t steps_together(const std::string& name) {
   constexpr std::string_view several[] = {"steps", "iterations", "iters",      "batches",
                                           "its",   "updates",    "minibatches"};
-  constexpr std::string_view one[] = {"step", "iteration", "iter", "batch"};
+  constexpr std::string_view one[] = {"step", "iteration", "iter", "batch", "it", "minibatch"};
   constexpr std::string_view of_each[] = {"per", "every", "for"};
   constexpr auto digits = "0123456789";
   for (auto at = name.find_first_of(digits); at != name.npos; at = name.find_first_of(digits, at)) {
     const auto end = std::min(name.find_first_not_of(digits, at), name.size());
-    const auto after = words_of(name.substr(end));
+    auto after = words_of(name.substr(end));
+    const bool thousands = !after.empty() && after.front().starts_with('k') && name[end] == 'k';
+    if (thousands && after.front().erase(0, 1).empty()) after.erase(after.begin());
     const auto before = words_of(name.substr(0, at));
     const bool is_name = at > 0 && std::isalpha(static_cast<unsigned char>(name[at - 1])) != 0;
     const bool counts =
         at == 0 || (!before.empty() && has_word({before.back()}, of_each)) || name[at - 1] == '/';
     if (end - at <= 9 && !is_name && !after.empty() &&
         (has_word({after.front()}, several) || (counts && has_word({after.front()}, one))))
-      if (const std::size_t count = std::stoul(name.substr(at, end - at)); count > 1) return count;
+      if (const std::size_t count = std::stoul(name.substr(at, end - at)) * (thousands ? 1000 : 1);
+          count > 1)
+        return count;
     at = end;
   }
   return 1;
+}
+
+std::string item_of(const std::string& name) {
+  const auto words = words_of(name);
+  const std::size_t slash = name.find_last_of('/');
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool is_each =
+        (i > 0 && words[i - 1] == "per") || (i > 1 && words[i - 2] == "per") ||
+        (i + 1 == words.size() && slash != name.npos && words_of(name.substr(slash)).size() <= 2);
+    std::string word = words[i];
+    if (word.size() > 2 && (word.front() == 'k' || word.front() == 'm')) word.erase(0, 1);
+    if (is_each && (has_word({words[i]}, item_words) || has_word({word}, item_words)))
+      return words[i];
+  }
+  return {};
 }
 
 bool says_begin(const std::string& name) { return has_word(words_of(name), begin_words); }

@@ -18,8 +18,12 @@ bool has_word(const std::vector<std::string>& words, std::span<const std::string
 /// left.
 bool says_time(const std::string& name);
 
-/// 10 of "time_per_10_steps" and "ms/10 iterations", else 1.
+/// 10 of "time_per_10_steps", 1000 of "ms/1k iterations", else 1.
 std::size_t steps_together(const std::string& name);
+
+/// "kimg" of "sec/kimg", "token" of "ms_per_token": what is counted where that is less or more than
+/// minibatches; else empty.
+std::string item_of(const std::string& name);
 
 /// Whether it says begin or end: of "start_time", "End (ns)".
 bool says_begin(const std::string& name);

@@ -15,6 +15,8 @@ struct FoundTable {
   std::vector<std::string> units = {};  // by column, of a row of units; empty: there is none
   std::vector<std::string> notes = {};  // what a reader may want to know
   std::string rate = {};                // "it/s", where a log's numbers are rates; else empty
+  std::string average = {};             // what a log says of averages, and the cure; else empty
+  std::string count = {};               // "per 100 steps", where a log's times are so; else empty
   bool plain = true;                    // a scenario's empirical law reads the file alike
 };
 

@@ -90,6 +90,48 @@ std::string_view unit_behind(std::string_view rest) {
   return seconds_of_unit(rest) ? rest : std::string_view();
 }
 
+/// What a line around a time says of averages; empty: nothing.
+std::string average_around(std::string_view line, std::size_t begin, std::size_t end) {
+  struct Writer {
+    std::regex before, behind;
+    const char* says;
+  };
+  static const std::regex_constants::syntax_option_type quick = std::regex::optimize;
+  static const Writer writers[] = {
+      {std::regex(R"([0-9]\.[0-9]+[^\s()]*[ \t]*\([ \t]*$)", quick),
+       std::regex(R"(^[ a-z]*[,)])", quick),
+       "a time in parentheses behind another number is the average so far, as AverageMeter has it: "
+       "match the number before the parentheses"},
+      {std::regex(R"((?:^|[ :-])[0-9]+(?:s|m|h|:[0-9]{2})[ \t]+$)", quick),
+       std::regex(R"(^ *[mu]?s?/(?:step|epoch|sample|batch))", quick),
+       "Keras' progress bar has the average since the epoch began: log each batch, as by a "
+       "callback "
+       "with on_train_batch_begin and on_train_batch_end"},
+      {std::regex(R"(<[0-9:?]+, *$)", quick), std::regex(R"(^ *s?/[a-z]+[,\]])", quick),
+       "tqdm's bar has a smoothed average, unless its smoothing is 1: log each minibatch"}};
+  constexpr std::size_t wide = 40;
+  const std::string before(line.substr(begin - std::min(begin, wide), std::min(begin, wide)));
+  const std::string behind(line.substr(end, wide));
+  for (const Writer& writer : writers) {
+    if (std::regex_search(before, writer.before) && std::regex_search(behind, writer.behind))
+      return writer.says;
+  }
+  return {};
+}
+
+/// "per 100 steps" of "12.3 s per 100 steps" and "time per 100 steps: 12.3", "/sample" of "3
+/// ms/sample"; empty where nothing of the kind stands there.
+std::string count_around(std::string_view line, std::size_t begin, std::size_t end) {
+  static const std::regex behind("^ *[a-z]{0,12} *((?:/|per|every) *[0-9]*[km]? *[a-z]+)",
+                                 std::regex::icase | std::regex::optimize);
+  static const std::regex before("(?:per|every) *[0-9]*[km]? *[a-z]+(?=[^,;|0-9]{0,20}$)",
+                                 std::regex::icase | std::regex::optimize);
+  std::cmatch match;
+  if (std::regex_search(line.data() + end, line.data() + line.size(), match, behind))
+    return match[1].str();
+  return std::regex_search(line.data(), line.data() + begin, match, before) ? match.str() : "";
+}
+
 /// Refuses a time of which parentheses took a part, or which is of another unit than the first.
 class TimeCheck {
  public:
@@ -111,9 +153,12 @@ class TimeCheck {
                        "a group that takes all of the number, such as ([-+0-9.eE]+)");
     if (rate_.empty()) rate_ = rate_behind(line.substr(end));
     const std::string unit(unit_behind(line.substr(end)));
+    constexpr std::size_t first_lines = 20;
+    if (average_.empty() && ++lines_ <= first_lines) average_ = average_around(line, begin, end);
     if (number_ == 0) {
       number_ = number;
       unit_ = unit;
+      count_ = count_around(line, begin, end);
     } else if (unit != unit_) {
       throw TraceError("pattern",
                        place + (unit.empty() ? " without a unit" : " of unit " + unit) +
@@ -126,8 +171,12 @@ class TimeCheck {
   /// What follows a time and says that it is none, such as "it/s"; empty: nothing does.
   const std::string& rate() const { return rate_; }
 
+  const std::string& average() const { return average_; }
+  const std::string& count() const { return count_; }
+
  private:
-  std::string rate_;
+  std::string rate_, average_, count_;
+  std::size_t lines_ = 0;
   std::size_t number_ = 0;  // of the first line
   std::string unit_;
 };
@@ -145,6 +194,24 @@ static std::string learner_named(std::string_view line) {
                                                                                  : "";
 }
 
+/// A line that matches twice has two numbers, and perhaps one of them is no time.
+static void refuse_second(const fs::path& file, std::size_t number, const std::cmatch& first,
+                          std::string_view line, const std::regex& regex, std::size_t time,
+                          const std::string& words) {
+  std::cmatch again;
+  if (first.length() == 0 ||
+      !std::regex_search(first[0].second, line.data() + line.size(), again, regex,
+                         std::regex_constants::match_prev_avail) ||
+      again.length(time) == 0)
+    return;
+  throw TraceError("pattern",
+                   file.string() + ":" + std::to_string(number) +
+                       ": --pattern matches twice in a line, " + shown(first[time].str()) +
+                       " and " + shown(again[time].str()),
+                   "more of what stands before the time; or '^.*?" + words +
+                       "' for the first in a line, '^.*" + words + "' for the last");
+}
+
 FoundTable matched_table(const fs::path& file, std::string_view text, const std::string& words) {
   FoundTable found;
   found.plain = false;
@@ -153,9 +220,15 @@ FoundTable matched_table(const fs::path& file, std::string_view text, const std:
   found.table.file = file;
   found.table.hash = hash.hex();
   auto [pattern, groups] = pattern_of(words);
-  const auto nameless = std::ranges::find(groups, "");
-  if (nameless != groups.end() && std::ranges::find(groups, "time") == groups.end())
-    *nameless = "time";
+  if (std::ranges::find(groups, "time") == groups.end()) {
+    const auto nameless = std::ranges::count(groups, "");
+    if (nameless > 1)
+      throw TraceError("pattern",
+                       "--pattern " + shown(words) + " has " + std::to_string(nameless) +
+                           " groups of parentheses without a name, and one alone can be the time",
+                       "(?<time>...) for the time, (?<NAME>...) for a column, (?:...) for neither");
+    if (nameless == 1) *std::ranges::find(groups, "") = "time";
+  }
   const auto time =
       static_cast<std::size_t>(std::ranges::find(groups, "time") - groups.begin()) + 1;
   if (time > groups.size()) {
@@ -184,16 +257,22 @@ FoundTable matched_table(const fs::path& file, std::string_view text, const std:
       times.check(file, number, {begin, text.data() + cut},
                   static_cast<std::size_t>(match.position(time)),
                   static_cast<std::size_t>(match.position(time) + match.length(time)));
+      refuse_second(file, number, match, {begin, text.data() + cut}, regex, time, words);
       auto& row = found.table.rows.emplace_back();
       for (std::size_t i = 0; i < groups.size(); ++i) {
         if (!groups[i].empty()) row.push_back(match[i + 1].str());
       }
       found.table.lines.push_back(number);
-      if (found.table.names.size() != 1 || several) continue;
+      constexpr std::size_t enough = 10'000;  // lines that name no learner
+      if (found.table.names.size() != 1 || several ||
+          (learners.empty() && found.table.rows.size() > enough))
+        continue;
       const std::string name = learner_named({begin, text.data() + cut});
       if (!name.empty() && ++learners[name] == 2) several = ++twice > 1;
     }
     found.rate = times.rate();
+    found.average = times.average();
+    found.count = times.count();
     std::erase_if(learners, [](const auto& one) { return one.second < 2; });  // as lines' numbers
     if (learners.size() > 1)
       found.notes.push_back("lines that match name several learners, such as \"" +

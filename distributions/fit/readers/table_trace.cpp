@@ -39,9 +39,25 @@ FoundTable table_in(const fs::path& file, std::string_view text, const TraceRequ
   return records ? record_table(file, text) : separated_table(file, text);
 }
 
+/// Without what colours a terminal: ESC [ ... letter.
+void leave_out_colours(std::string& text) {
+  constexpr std::string_view begin = "\x1B[";
+  std::size_t at = text.find(begin);
+  if (at == std::string::npos) return;
+  std::string rest = text.substr(0, at);
+  while (at < text.size()) {
+    const std::size_t letter = text.find_first_not_of("0123456789;:?", at + begin.size());
+    const std::size_t from = std::min(letter, text.size() - 1) + 1;
+    at = std::min(text.find(begin, from), text.size());
+    rest.append(text, from, at - from);
+  }
+  text = std::move(rest);
+}
+
 /// A carriage return alone ends a line too, as in a log of progress bars.
 FoundTable table_in(const TraceText& file, const TraceRequest& request) {
   std::string text = file.text;
+  leave_out_colours(text);
   for (std::size_t at = 0; (at = text.find('\r', at)) != std::string::npos; ++at) {
     if (at + 1 < text.size() && text[at + 1] != '\n') text[at] = '\n';
   }
@@ -182,6 +198,8 @@ ReadTrace table_trace(const std::vector<TraceText>& files, const TraceRequest& r
                                   source.learner + in_brackets(columns.learner_why);
   source.one_column = is_plain(found, columns, request);
   source.notes = found.notes;
+  source.average = found.average;
+  source.count = found.count;
   if (!request.cancelled.empty()) return result;
   source.cancelled_hint = cancelled_column(found.table);
   const std::size_t a_step = learners_a_step(columns);

@@ -760,6 +760,88 @@ class Shapes(Input):
         self.assertAlmostEqual(facts["mean"], self.mean, delta=1e-9)
 
 
+class Logs(Input):
+    """Numbers in logs that are no minibatch's time."""
+
+    def told(self, text, *words, status=0):
+        shutil.rmtree(self.folder / "out", ignore_errors=True)
+        self.trace(text, "t.log")
+        return self.refused("t.log", *words) if status else " ".join(self.fit("t.log", *words)[1]["warnings"])
+
+    def averages(self, count, seed=1):
+        times = gamma_times(count, seed)
+        return times, [total / n for n, total in enumerate(itertools.accumulate(times), 1)]
+
+    def test_averages_that_loggers_write_are_doubted_with_the_cure(self):
+        times, averages = self.averages(80)
+        both = "".join(f"Epoch: [0][{n}/80]\tTime {x:6.3f} ({a:6.3f})\tLoss {2 - n / 100:.2f} (1.80)\n" for n, (x, a) in enumerate(zip(times, averages)))
+        self.assertIn("match the number before the parentheses", self.told(both, "--pattern", r"Time +[0-9.]+ \( *([0-9.]+)\)"))
+        self.assertNotIn("average", self.told(both, "--pattern", "Time +([0-9.]+)"))
+        counted = "".join(f"step {n} ({x:.3f} s)\n" for n, x in enumerate(times))
+        self.assertNotIn("average", self.told(counted, "--pattern", r"\(([0-9.]+) s"))
+        for bar, said in (
+            ("100/100 [====] - 1s %dms/step - loss: 0.5\n", "Keras' progress bar has the average since the epoch began"),
+            ("\x1b[1m100/100\x1b[0m \x1b[32m━━━\x1b[0m \x1b[1m2:05\x1b[0m %dms/step - loss: 0.5\n", "Keras' progress bar"),
+            ("\r 4%%|#   | 4/100 [00:10<01:30, %ds/it]", "tqdm's bar has a smoothed average"),
+        ):
+            self.assertIn(said, self.told("".join(bar % (1000 * x) for x in times), "--pattern", r"([0-9.]+)m?s/(?:step|it)"))
+        self.assertNotIn("average", self.told("".join(f"took {1000 * x:.0f}ms/step\n" for x in times), "--pattern", "([0-9.]+)ms"))
+
+    def test_averages_so_far_are_doubted_by_their_values(self):
+        for epochs in (1, 4):
+            seen = 0
+            for seed in range(8):
+                rows = [x for epoch in range(epochs) for x in self.averages(200 // epochs, 100 * seed + epoch)[1]]
+                seen += "changes ever less" in self.told(lines("time", [(f"{x:.4f}",) for x in rows]))
+            self.assertGreaterEqual(seen, 7)
+        for seed in range(8):  # persists
+            numbers, a, rows = random.Random(seed), 0.0, []
+            for _ in range(200):
+                a = 0.95 * a + numbers.gauss(0, 0.1)
+                rows.append((math.exp(a),))
+            self.assertNotIn("changes ever less", self.told(lines("time", rows), "--durations"))
+
+    def test_times_of_many_steps_or_of_parts_of_a_minibatch_are_doubted(self):
+        times = gamma_times(40)
+        for name, said in (
+            ("time_per_1k_steps", "of 1000 steps together"),
+            ("ms/1000 steps", "--scale 0.001"),
+            ("sec_10kiters", "of 10000 steps together"),
+            ("sec/kimg", "by kimg"),
+            ("ms_per_token", "say --scale M where a minibatch has M of them"),
+            ("time_per_1000_samples", "by samples"),
+        ):
+            self.assertIn(said, self.told(lines(name, [(x,) for x in times]), "--column", name))
+        self.assertNotIn("--scale", self.told(lines("ms_per_token", [(x,) for x in times]), "--scale", "512"))
+        for name in ("ms/step", "sec_per_iteration", "step_time_per_gpu", "k_step_time"):
+            self.assertNotIn("--scale", self.told(lines(name, [(x,) for x in times]), "--column", name))
+        for line, pattern, said in (
+            ("time per 100 iterations: %.3f s, ok", "iterations: ([0-9.]+)", '"per 100 iterations" says that each time is that of 100 steps'),
+            ("loss 1.1, %.3f s/1k steps, ok", "([0-9.]+) s", '"/1k steps" says that each time is that of 1000 steps'),
+            ("took %.3f ms/sample", "([0-9.]+) ms", "by sample"),
+            ("step 3/100 steps, time per iteration (ms): %.3f | loss", r"ms\): ([0-9.]+)", ""),
+        ):
+            told = self.told("".join(line % x + "\n" for x in times), "--pattern", pattern)
+            self.assertIn(said, told)
+            self.assertEqual("--scale" in told, said != "")
+
+    def test_what_a_pattern_would_drop_is_refused(self):
+        text = "".join(f"data time: {0.01 * x:.4f} time: {x:.4f}\n" for x in gamma_times(40))
+        told = self.told(text, "--pattern", "time: ([0-9.]+)", status=2)
+        self.assertRegex(told, r't.log:1: --pattern matches twice in a line, "0\.0\d+" and "[0-9.]+"; allowed: more of what stands before the time')
+        for cure, factor in (("^.*?", 0.01), ("^.*", 1)):
+            self.told(text, "--pattern", cure + "time: ([0-9.]+)")
+            self.assertAlmostEqual(self.sample()[0][1], factor * gamma_times(1)[0], delta=1e-4)
+        told = self.told(text, "--pattern", "data time: ([0-9.]+) time: ([0-9.]+)", status=2)
+        self.assertIn("has 2 groups of parentheses without a name, and one alone can be the time; allowed: (?<time>...)", told)
+        self.told(text, "--pattern", "(?:data) time: (?<of_data>[0-9.]+) (time): (?<time>[0-9.]+)")
+
+    def test_colours_of_a_terminal_are_no_part_of_a_log(self):
+        times = gamma_times(40)
+        self.told("".join(f"\x1b[32mINFO\x1b[0m took \x1b[1;38;5;208m{x:.6f}\x1b[0m s\x1b[K\n" for x in times) + "\x1b[", "--pattern", "took ([0-9.]+) s")
+        self.assertAlmostEqual(self.sample()[39][1], times[39], delta=1e-6)
+
+
 class Jobs(Input):
     """500 rounds of 8 learners whose times have the mean 2."""
 
