@@ -5,14 +5,15 @@
 #include <functional>
 #include <map>
 #include <numeric>
-#include <set>
 #include <utility>
 
 #include "distributions/fit/drift.h"
+#include "distributions/fit/odd_values.h"
 #include "distributions/fit/outlying.h"
 #include "distributions/fit/percent.h"
 #include "distributions/fit/readers/column_words.h"
 #include "distributions/fit/running_average.h"
+#include "distributions/fit/structure.h"
 #include "sim/message_text.h"
 
 namespace gradrace {
@@ -82,17 +83,20 @@ bool says_step(const std::string& column) {
   return name.find("step") != std::string::npos || name.find("iter") != std::string::npos;
 }
 
-bool says_average(const std::string& column) {
-  constexpr std::string_view words[] = {"avg",    "average", "averaged", "mean",
-                                        "median", "ema",     "smoothed", "running"};
-  return has_word(words_of(column), words);
+/// Of the column, and what stands beside the times of a log.
+std::vector<std::string> names_of(const TraceSource& source) {
+  std::vector<std::string> names{source.times};
+  names.insert(names.end(), source.said.begin(), source.said.end());
+  return names;
 }
 
 /// What says that times are averages.
 std::string average_text(const Trace& trace, const TraceSource& source) {
-  const std::string name = "\"" + source.times + "\"";
+  const auto names = names_of(source);
+  const auto said = std::ranges::find_if(names, says_average);
+  const bool says = said != names.end();
+  const std::string name = "\"" + (says ? *said : source.times) + "\"";
   if (!source.average.empty()) return name + " is an average: " + source.average;
-  const bool says = says_average(source.times);
   if (!says && !are_running_averages(trace)) return {};
   return name +
          (says ? " says that it is an average, of the times so far or of several"
@@ -104,7 +108,7 @@ std::string average_text(const Trace& trace, const TraceSource& source) {
 
 /// What says that a time is not that of one minibatch, but of several or of its parts.
 std::string together_text(const TraceSource& source) {
-  for (const auto& name : {source.times, source.count}) {
+  for (const auto& name : names_of(source)) {
     if (const std::size_t steps = steps_together(name); steps > 1)
       return "\"" + name + "\" says that each time is that of " + std::to_string(steps) +
              " steps together: sums vary less, over their mean, than minibatches do, and no option "
@@ -113,6 +117,12 @@ std::string together_text(const TraceSource& source) {
     if (const std::string item = item_of(name); !item.empty() && source.scale == 1)
       return "\"" + name + "\" says that a time is one by " + item +
              ", and a law is fitted to minibatches: say --scale M where a minibatch has M of them";
+    if (const std::string what = what_else(name);
+        !what.empty() && (says_time(name) || name != source.times))
+      return "\"" + name + "\" says that a time " + what +
+             ", and a law is fitted to it as to that of a minibatch; say --column NAME, or of a "
+             "log "
+             "another --pattern, where there is one of these";
   }
   return {};
 }
@@ -233,57 +243,12 @@ void tell_drift(const Trace& trace, std::vector<std::string>& doubts) {
       "they are");
 }
 
-/// Whether the second half of each learner's times is the first, or each second time the one
-/// before.
-bool come_twice(const Trace& trace) {
-  constexpr std::size_t fewest = 20;  // pairs, which do not agree by chance
-  const auto all_have = [&](const auto& is_twice) {
-    return std::ranges::all_of(trace.series, [&](const std::vector<double>& times) {
-      const std::size_t half = times.size() / 2;
-      std::set<double> values;
-      for (std::size_t i = 0; i < half; ++i) {
-        if (!is_twice(times, half, i)) return false;
-        if (values.size() < 3) values.insert(times[i]);
-      }
-      return times.size() % 2 == 0 && (values.size() >= 3 || half < 3);
-    });
-  };
-  if (trace.size() < 2 * fewest) return false;
-  return all_have(
-             [](const auto& x, std::size_t half, std::size_t i) { return x[i] == x[half + i]; }) ||
-         all_have(
-             [](const auto& x, std::size_t, std::size_t i) { return x[2 * i] == x[2 * i + 1]; });
-}
-
-/// Whether the greatest time comes again, and far above the others: a mark in place of a time.  0:
-/// it does not.
-double mark_among(const Trace& trace) {
-  constexpr std::size_t fewest = 3;
-  constexpr double above = 10;  // times the greatest of the others
-  double greatest = 0, next = 0;
-  std::size_t count = 0;
-  for (const auto& times : trace.series) {
-    for (const double x : times) {
-      if (x > greatest) next = std::exchange(greatest, x), count = 0;
-      count += x == greatest;
-      if (x < greatest) next = std::max(next, x);
-    }
-  }
-  return count >= fewest && next > 0 && greatest >= above * next ? greatest : 0;
-}
-
 constexpr const char* slowest_option =
     "if each is that of a job that waits for its slowest of P workers, say --slowest-of P: "
     "else the law is fitted to the maximum of P minibatches";
 constexpr const char* cancelled_option =
     "say --censored COLUMN, a column that has 1 for them: else the times are taken for whole ones, "
     "and the law's mean comes out too low";
-
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
 
 /// How often times rise and fall from one to the next, and the variance of either in a random
 /// order.
@@ -367,18 +332,13 @@ std::vector<std::string> doubts_about(const Trace& trace, const TraceSource& sou
   if (const std::string together = together_text(source); !together.empty())
     doubts.push_back(together);
   const std::string few = few_times_text(trace, source.learner);
-  if (const double mark = few.empty() ? mark_among(trace) : 0; mark > 0) {
-    doubts.push_back(
-        "the greatest time, " + short_number(mark) +
-        ", comes again and again, ten times as long as any other: a straggler, or a mark "
-        "of a minibatch that was lost, which --where '" +
-        source.times + "!=" + short_number(mark) + "', the number as the file has it, leaves out");
-  }
-  if (come_twice(trace)) {
-    doubts.push_back(
-        "every time comes twice, in the same order, as where a log was written or joined twice: "
-        "intervals take them for twice as many; leave half of the rows out");
-  }
+  if (const std::string greatest = greatest_text(trace, source.times);
+      few.empty() && !greatest.empty())
+    doubts.push_back(greatest);
+  if (const std::string units = units_text(trace); !units.empty()) doubts.push_back(units);
+  if (const std::string twice = source.repeated.empty() ? twice_text(trace) : source.repeated;
+      !twice.empty())
+    doubts.push_back(twice);
   if (!few.empty()) doubts.push_back(few);
   if (const std::string two = alike_names_text(trace); !two.empty()) doubts.push_back(two);
   tell_drift(trace, doubts);

@@ -4,16 +4,11 @@
 #include <cmath>
 #include <utility>
 
+#include "distributions/fit/structure.h"
+
 namespace gradrace {
 
 namespace {
-
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 /// Above which a learner's time is outlying.
 double outlying_from(const std::vector<double>& times) {

@@ -1,5 +1,6 @@
 #include "distributions/fit/read_trace.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -18,6 +19,13 @@ void refuse_pipe(const fs::path& file) {
   if (fs::is_fifo(file, ignored) || fs::is_character_file(file, ignored))
     throw TraceError(
         "path", file.string() + ": is a pipe or a device, and it is read more than once", "a file");
+}
+
+/// Whether a text is one object in JSON that has objects alone.
+bool is_table(std::string_view text) {
+  const auto object = nlohmann::json::parse(text, nullptr, false);
+  if (!object.is_object()) return false;
+  return std::ranges::all_of(object, [](const auto& value) { return value.is_object(); });
 }
 
 /// Whether a text in JSON has events, and no records: objects a line or in an array, none of which
@@ -41,8 +49,16 @@ bool has_events(const TraceText& file) {
   if (text.find("\"ph\"") != std::string_view::npos ||
       text.find("\"traceEvents\"") != std::string_view::npos)
     return true;
+  if (!list && text.find("\"log_history\"") != std::string_view::npos)
+    throw TraceError(
+        "path",
+        file.file.string() +
+            ": is the state of Hugging Face's Trainer, whose log_history has no time of "
+            "a step",
+        "times that a TrainerCallback logs, from on_step_begin to on_step_end, as CSV "
+        "or as a JSON object a line");
   if (list) return inside == std::string_view::npos || text[inside] == ']';
-  return !trimmed(text.substr(0, text.find('\n'))).ends_with('}');
+  return !trimmed(text.substr(0, text.find('\n'))).ends_with('}') && !is_table(text);
 }
 
 void keep(ReadTrace& read, const TraceRequest& request) {

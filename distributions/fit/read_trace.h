@@ -22,7 +22,8 @@ struct TraceSource {
   std::uint32_t skipped = 0;  // first times of each learner
   std::vector<std::string> notes;  // what was left out, changed or read in another way
   std::string average;             // what a log says of averages, and the cure; else empty
-  std::string count;               // "per 100 steps", where a log's times are so; else empty
+  std::vector<std::string> said;   // beside a log's times, such as "data time", "per 100 steps"
+  std::string repeated;            // of rows that stand in two files; else empty
   bool step_times = false;         // certainly those of a job that waits for its slowest learner
   std::string cancelled_hint;  // a column that may say which minibatches were cancelled, else empty
   std::size_t learners_a_step = 0;  // fewer than there are, and the same in each; 0: not so

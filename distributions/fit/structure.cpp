@@ -70,6 +70,13 @@ double mean_of(std::span<const double> x) {
   return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
 }
 
+double median_of(std::vector<double> x) {
+  const auto middle = x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2);
+  std::ranges::nth_element(x, middle);
+  if (x.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(x.begin(), middle)) / 2;
+}
+
 std::vector<double> centred_ranks(std::span<const double> x) {
   std::vector<std::size_t> order(x.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -47,6 +47,9 @@ struct Structure {
 
 double mean_of(std::span<const double> x);
 
+/// Of one value or more.
+double median_of(std::vector<double> x);
+
 /// Ranks over their number, about 0: -1/2 to 1/2; those of equal values are their mean.
 std::vector<double> centred_ranks(std::span<const double> x);
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "distributions/fit/doubts.h"
+#include "distributions/fit/readers/column_words.h"
 #include "sim/message_text.h"
 
 namespace gradrace {

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <chrono>
+#include <limits>
 #include <string>
 
 #include "distributions/fit/table.h"
@@ -101,6 +102,42 @@ std::optional<double> stamp(std::string_view text) {
   return 86400.0 * static_cast<double>(days) + *clock - *east;
 }
 
+/// "1m20.5s", "1 h 2 min", "2h3m", and of ISO 8601 "PT1M20.5S", in any case: two units or more, or
+/// behind PT; each unit once and the longest first.
+std::optional<double> duration(std::string_view cell) {
+  std::string text = lowercase(cell);
+  const bool iso = text.starts_with('p');
+  if (iso) std::erase_if(text, [](char c) { return c == 'p' || c == 't'; });
+  std::string_view rest = text;
+  double seconds = 0, last = std::numeric_limits<double>::infinity();
+  std::size_t parts = 0;
+  for (; !rest.empty(); ++parts) {
+    const std::size_t end = std::min(rest.find_first_not_of("0123456789. "), rest.size());
+    const std::size_t next = std::min(rest.find_first_of("0123456789", end), rest.size());
+    const auto name = trimmed(rest.substr(end, next - end));
+    const auto unit = name == "d" || name == "day" || name == "days" ? std::optional(86400.0)
+                      : name == "m"                                  ? std::optional(60.0)
+                                                                     : seconds_of_unit(name);
+    double number = 0;
+    if (!unit || *unit >= last || !parse_number(trimmed(rest.substr(0, end)), number)) return {};
+    seconds += number * *unit;
+    last = *unit;
+    rest.remove_prefix(next);
+  }
+  if (parts < (iso ? 1 : 2)) return {};
+  return seconds;
+}
+
+/// "0 days 00:00:01.5" and "1 day, 2:03:04", as pandas and Python write timedeltas.
+std::optional<double> days_and_clock(std::string_view text) {
+  const auto days = take_digits(text, 0);
+  if (!days || !text.starts_with(" day")) return {};
+  text.remove_prefix(std::min(text.find_first_of("0123456789"), text.size()));
+  const auto clock = take_clock(text);
+  if (!clock || !text.empty()) return {};
+  return 86400.0 * *days + *clock;
+}
+
 /// "1234.5" of "1,234.5", "1'234.5" or, with a decimal comma, of "1.234,5"; empty where a mark
 /// stands at no thousands.
 std::string without_marks(std::string_view cell, DecimalMark mark) {
@@ -158,6 +195,9 @@ std::optional<CellTime> cell_time(std::string_view cell, DecimalMark mark) {
       return CellTime{CellTime::Kind::with_unit, number * *unit};
   }
   if (const auto seconds = stamp(cell)) return CellTime{CellTime::Kind::stamp, *seconds};
+  for (const auto& seconds : {duration(cell), days_and_clock(cell)}) {
+    if (seconds) return CellTime{CellTime::Kind::with_unit, *seconds};
+  }
   std::string_view rest = cell;
   const auto parts = std::ranges::count(cell, ':');
   constexpr double day = 86400;

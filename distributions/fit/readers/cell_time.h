@@ -9,7 +9,7 @@ namespace gradrace {
 struct CellTime {
   enum class Kind {
     number,     // in the file's unit
-    with_unit,  // "462.0 ms", "1:02.5": in seconds
+    with_unit,  // "462.0 ms", "1:02.5", "1m20s", "0 days 00:00:01.5", "PT1.5S": in seconds
     stamp,      // "2026-04-27T00:00:01.5+02:00": in seconds since 1970 (UTC where no zone is said)
     clock       // "23:01:02.5", below 24 h: in seconds
   };

@@ -16,8 +16,8 @@ constexpr std::string_view time_words[] = {
 constexpr std::string_view begin_words[] = {"start", "begin", "started", "submit"};
 constexpr std::string_view end_words[] = {"end", "stop", "finish", "ended", "finished"};
 constexpr std::string_view stamp_words[] = {"timestamp", "ts", "date", "datetime", "stamp"};
-constexpr std::string_view rate_words[] = {"throughput", "speed", "fps",    "ips",
-                                           "tps",        "flops", "tflops", "rate"};
+constexpr std::string_view rate_words[] = {"throughput", "speed",  "fps",  "ips", "tps",
+                                           "flops",      "tflops", "rate", "ups", "wps"};
 
 // That are counted in a second where one follows ("img_sec", "samples_s").
 constexpr std::string_view item_words[] = {"imgs",  "images", "samples", "tokens",    "toks",
@@ -66,7 +66,7 @@ bool is_rate(const std::string& name) {
 }
 
 bool says_time(const std::string& name) {
-  return has_word(words_of(name), time_words) && !is_rate(name) &&
+  return has_word(words_of(name), time_words) && !is_rate(name) && name.find('%') == name.npos &&
          !has_word(words_of(name), left_words);
 }
 
@@ -108,6 +108,49 @@ std::string item_of(const std::string& name) {
       return words[i];
   }
   return {};
+}
+
+std::string what_else(const std::string& path) {
+  constexpr std::string_view of_many[] = {"epoch", "epochs", "cumulative"},
+                             scaled[] = {"ln", "normalized", "normalised", "relative", "ratio"},
+                             spreads[] = {"std", "stdev", "stddev", "var", "variance"},
+                             extremes[] = {"max", "min", "percentile", "p"},
+                             parts[] = {"wait",          "waiting",   "data",      "load",
+                                        "loading",       "loader",    "io",        "fwd",
+                                        "forward",       "bwd",       "backward",  "comm",
+                                        "sync",          "allreduce", "optim",     "eval",
+                                        "communication", "optimizer", "optimiser", "validation"};
+  const std::string name = path.substr(path.find_last_of("./") + 1);  // npos + 1 is 0
+  const auto words = words_of(name);
+  const bool is_log = name.starts_with("log_") || name.starts_with("log10");
+  return is_log || has_word(words, scaled) ? "is no time as it stands, but its logarithm or ratio"
+         : has_word(words, spreads)        ? "is a spread of times"
+         : has_word(words, of_many)        ? "is that of many minibatches"
+         : has_word(words, parts)          ? "is a part of a minibatch's, or of something else"
+         : has_word(words, extremes)       ? "is the greatest, the least or a percentile of several"
+                                           : "";
+}
+
+bool says_average(const std::string& name) {
+  constexpr std::string_view words[] = {"avg",    "average", "averaged", "mean",
+                                        "median", "ema",     "smoothed", "running"};
+  return has_word(words_of(name), words);
+}
+
+bool are_of_summary(std::span<const std::string> names) {
+  constexpr std::string_view counts[] = {"instances", "calls", "count", "counts", "occurrences"};
+  constexpr std::string_view least[] = {"min", "minimum"}, greatest[] = {"max", "maximum"},
+                             total[] = {"total"};
+  constexpr std::string_view others[] = {"loss", "lr", "acc", "accuracy", "grad", "mem", "memory"};
+  const auto any = [&](const auto& says) {
+    return std::ranges::any_of(names, [&](const std::string& name) {
+      return says(name) && !has_word(words_of(name), others);
+    });
+  };
+  const auto has = [&](std::span<const std::string_view> words) {
+    return any([&](const std::string& name) { return has_word(words_of(name), words); });
+  };
+  return has(counts) && any(says_average) && ((has(least) && has(greatest)) || has(total));
 }
 
 bool says_begin(const std::string& name) { return has_word(words_of(name), begin_words); }

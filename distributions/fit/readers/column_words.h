@@ -35,6 +35,17 @@ bool says_stamp(const std::string& name);
 /// "duration", "elapsed", "step_ns": no time of day.
 bool says_duration(const std::string& name);
 
+/// Whether names are of a summary: how many there were of each, and their average, least and
+/// greatest, as of "Instances, Avg (ns), Min (ns), Max (ns)".
+bool are_of_summary(std::span<const std::string> names);
+
+/// What a time is by its name that is none of a minibatch: "is a spread of times" of "std_time";
+/// empty: nothing is said.
+std::string what_else(const std::string& name);
+
+/// Of "avg_time", "step mean", "ema".
+bool says_average(const std::string& name);
+
 /// Of "samples/sec", "tokens_per_s", "images_sec", "throughput"; not of "sec/step".
 bool is_rate(const std::string& name);
 

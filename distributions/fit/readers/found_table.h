@@ -16,8 +16,9 @@ struct FoundTable {
   std::vector<std::string> notes = {};  // what a reader may want to know
   std::string rate = {};                // "it/s", where a log's numbers are rates; else empty
   std::string average = {};             // what a log says of averages, and the cure; else empty
-  std::string count = {};               // "per 100 steps", where a log's times are so; else empty
-  bool plain = true;                    // a scenario's empirical law reads the file alike
+  std::vector<std::string> said = {};  // beside a log's times, such as "data time", "per 100 steps"
+  std::string repeated = {};           // of rows that stand in two files; else empty
+  bool plain = true;                   // a scenario's empirical law reads the file alike
 };
 
 /// A table whose cells are separated by commas, semicolons, tabs, | or blanks, the same in all

@@ -4,6 +4,7 @@
 #include <regex>
 
 #include "distributions/fit/readers/cell_time.h"
+#include "distributions/fit/readers/column_words.h"
 #include "distributions/fit/readers/found_table.h"
 #include "sim/hash.h"
 #include "sim/message_text.h"
@@ -73,7 +74,7 @@ std::string_view exponent_behind(std::string_view line, std::size_t end) {
 /// "it/s" of " it/s | loss 1", "Hz"; empty where no rate follows.
 std::string_view rate_behind(std::string_view rest) {
   rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
-  rest = rest.substr(0, std::min(rest.find_first_of(" ,;|()[]"), rest.size()));
+  rest = rest.substr(0, std::min(rest.find_first_of(" \t,;|()[]"), rest.size()));
   static const std::regex rates("(?:[a-z]*/s(?:ec(?:ond)?)?|[km]?hz|[gt]?flops?)[.:]?",
                                 std::regex::icase | std::regex::optimize);
   return std::regex_match(rest.begin(), rest.end(), rates) ? rest : std::string_view();
@@ -132,6 +133,18 @@ std::string count_around(std::string_view line, std::size_t begin, std::size_t e
   return std::regex_search(line.data(), line.data() + begin, match, before) ? match.str() : "";
 }
 
+/// "SamplesPerSec" of "SamplesPerSec=", "data time" of "data time (s): "; empty where no name
+/// stands there.
+std::string name_before(std::string_view line, std::size_t begin) {
+  static const std::regex names(
+      R"(((?:[a-z][\w/.-]*[ \t]+)?(?:time|duration|latency)|[a-z_][\w/.-]*)[ \t]*(?:\([a-z]+\))?[\s"':=]*$)",
+      std::regex::icase | std::regex::optimize);
+  constexpr std::size_t wide = 60;
+  const std::string before(line.substr(begin - std::min(begin, wide), std::min(begin, wide)));
+  std::smatch match;
+  return std::regex_search(before, match, names) ? match[1].str() : "";
+}
+
 /// Refuses a time of which parentheses took a part, or which is of another unit than the first.
 class TimeCheck {
  public:
@@ -158,7 +171,8 @@ class TimeCheck {
     if (number_ == 0) {
       number_ = number;
       unit_ = unit;
-      count_ = count_around(line, begin, end);
+      said_ = {name_before(line, begin), count_around(line, begin, end)};
+      if (rate_.empty() && unit.empty() && is_rate(said_.front())) rate_ = said_.front();
     } else if (unit != unit_) {
       throw TraceError("pattern",
                        place + (unit.empty() ? " without a unit" : " of unit " + unit) +
@@ -172,10 +186,11 @@ class TimeCheck {
   const std::string& rate() const { return rate_; }
 
   const std::string& average() const { return average_; }
-  const std::string& count() const { return count_; }
+  const std::vector<std::string>& said() const { return said_; }
 
  private:
-  std::string rate_, average_, count_;
+  std::string rate_, average_;
+  std::vector<std::string> said_;
   std::size_t lines_ = 0;
   std::size_t number_ = 0;  // of the first line
   std::string unit_;
@@ -272,7 +287,7 @@ FoundTable matched_table(const fs::path& file, std::string_view text, const std:
     }
     found.rate = times.rate();
     found.average = times.average();
-    found.count = times.count();
+    found.said = times.said();
     std::erase_if(learners, [](const auto& one) { return one.second < 2; });  // as lines' numbers
     if (learners.size() > 1)
       found.notes.push_back("lines that match name several learners, such as \"" +

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "distributions/fit/readers/found_table.h"
+#include "distributions/fit/trace.h"
 #include "sim/hash.h"
 #include "sim/message_text.h"
 
@@ -133,6 +134,51 @@ void read_lines(const fs::path& file, std::string_view text, Records& records,
   }
 }
 
+/// Where a text is one object, in one line or in many; else null.
+Json whole_object(const fs::path& file, std::string_view text) {
+  const auto begin = text.find_first_not_of(" \t\r\n");
+  if (begin == text.npos || text[begin] != '{') return nullptr;
+  const auto end = text.find('\n', begin);
+  const auto line = trimmed(text.substr(begin, end - begin));
+  const bool is_one_line = end == text.npos || text.find_first_not_of(" \t\r\n", end) == text.npos;
+  return is_one_line || !line.ends_with('}') ? parsed(file, 1, text) : nullptr;
+}
+
+bool begins_with_digit(const std::string& key) {
+  return !key.empty() && key.front() >= '0' && key.front() <= '9';
+}
+
+/// Whether all values are objects of the same keys, two or more.
+bool is_of_objects(const Json& object) {
+  if (!object.is_object() || object.empty()) return false;
+  const auto has_same_keys = [&](const Json& value) {
+    if (!value.is_object() || value.size() < 2 || value.size() != object.front().size())
+      return false;
+    return std::ranges::all_of(value.items(),
+                               [&](const auto& one) { return object.front().contains(one.key()); });
+  };
+  return std::ranges::all_of(object, has_same_keys);
+}
+
+/// As pandas writes a table: {"time": {"0": 1.2, "1": 1.3}}, or {"0": {"time": 1.2}, ...} by rows.
+/// False: it is none.
+bool add_table(const Json& table, Records& records) {
+  if (!is_of_objects(table)) return false;
+  const bool by_rows = begins_with_digit(table.begin().key());
+  if (!by_rows && !begins_with_digit(table.front().begin().key())) return false;
+  std::vector<std::string> keys;  // of rows, in the order of their numbers
+  for (const auto& [key, value] : (by_rows ? table : table.front()).items()) keys.push_back(key);
+  sort_learners(keys);
+  for (std::size_t row = 0; row < keys.size(); ++row) {
+    Json object = by_rows ? table[keys[row]] : Json::object();
+    for (const auto& [name, column] : table.items()) {
+      if (!by_rows) object[name] = column[keys[row]];
+    }
+    records.add(object, row + 1);
+  }
+  return true;
+}
+
 }  // namespace
 
 FoundTable record_table(const fs::path& file, std::string_view text) {
@@ -144,7 +190,9 @@ FoundTable record_table(const fs::path& file, std::string_view text) {
   found.table.hash = hash.hex();
   text = without_mark(text);
   Records records(found.table);
-  if (trimmed(text).starts_with('[')) {
+  if (add_table(whole_object(file, text), records)) {
+    found.notes.emplace_back("one object in JSON is a table, as pandas writes it");
+  } else if (trimmed(text).starts_with('[')) {
     const Json list = parsed(file, 1, text);
     if (!list.is_array()) refuse(file, 1);
     for (const auto& object : list) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <span>
@@ -142,6 +143,9 @@ class Maker {
   /// Of the rows' values a learner's minibatches.
   void finish(const std::string& learner, Series& series) {
     order(series);
+    const auto steps = steps_of(series);
+    for (std::size_t i = 1; i < steps.size(); ++i)
+      if (steps[i] > steps[i - 1]) stride_ = std::min(stride_, steps[i] - steps[i - 1]);
     const std::size_t rows = series.size();
     while (!series.empty() && std::isnan(series.back().time)) series.pop_back();
     if (series.size() < rows) blanks_.emplace_back(learner, rows - series.size());
@@ -412,6 +416,12 @@ class Maker {
   Trace made(bool wide) {
     if (request_.differences) difference();
     if (!request_.sum_by.empty()) tell_sums();
+    if (stride_ > 1 && std::isfinite(stride_) && !request_.differences && request_.begin.empty())
+      found_.notes.push_back(
+          "the column " + columns_.step + " goes on by " + short_number(stride_) +
+          " or more: each time is taken for that of one step; where it is that of "
+          "all since the row before, say --scale " +
+          short_number(1 / stride_));
     Trace trace{table_.file, table_.hash, {}, {}};
     if (wide) {
       trace.learners = columns_.times;
@@ -445,8 +455,9 @@ class Maker {
   std::string begin_column_;
   std::pair<double, bool> unit_;  // of the first column; whether its cells are in seconds
   bool sought_begin_ = false;
-  std::vector<double> begins_, ends_;     // [row]; empty: not known
-  std::size_t inner_ = 0, crossing_ = 0;  // rows of sums
+  std::vector<double> begins_, ends_;                        // [row]; empty: not known
+  std::size_t inner_ = 0, crossing_ = 0;                     // rows of sums
+  double stride_ = std::numeric_limits<double>::infinity();  // the least rise of steps
 };
 
 }  // namespace

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <map>
+#include <set>
+#include <span>
+#include <unordered_map>
 
 #include "distributions/fit/readers/column_words.h"
 #include "distributions/fit/readers/file_names.h"
@@ -66,6 +70,36 @@ FoundTable table_in(const TraceText& file, const TraceRequest& request) {
   return found;
 }
 
+/// What is said where 20 rows that follow each other, 10 different ones among them, stand in two
+/// files; empty: none do.
+std::string repeated_text(const Table& table, const std::vector<std::string>& of) {
+  constexpr std::size_t width = 20, fewest = 10;
+  std::vector<std::uint64_t> rows;
+  for (const auto& row : table.rows) {
+    Hash hash;
+    for (const auto& cell : row) hash.add_bytes(cell + '\n');
+    rows.push_back(hash.value());
+  }
+  constexpr std::size_t most = 100'000;  // windows that are kept
+  const std::size_t one_in = 1 + rows.size() / most;
+  std::unordered_map<std::uint64_t, std::size_t> seen;  // [hash of a window] its first row
+  for (std::size_t row = 0; row + width <= rows.size(); ++row) {
+    const auto window = std::span(rows).subspan(row, width);
+    Hash hash;
+    for (const std::uint64_t one : window) hash.add(one);
+    if (of[row] != of[row + width - 1] || hash.value() % one_in != 0) continue;
+    const std::size_t first = seen.emplace(hash.value(), row).first->second;
+    if (of[first] != of[row] &&
+        std::set<std::uint64_t>(window.begin(), window.end()).size() >= fewest)
+      return "rows that begin in line " + std::to_string(table.lines[row]) + " of " + of[row] +
+             " stand in " + of[first] + " too, from line " + std::to_string(table.lines[first]) +
+             " on, as where a file is given twice or logs overlap: intervals take them for twice "
+             "as "
+             "many; give each row once";
+  }
+  return {};
+}
+
 /// Rows of all, with a column that says of which file they are.
 FoundTable joined_tables(const std::vector<TraceText>& files, const TraceRequest& request) {
   FoundTable all = table_in(files.front(), request);
@@ -88,6 +122,7 @@ FoundTable joined_tables(const std::vector<TraceText>& files, const TraceRequest
     std::ranges::move(next.table.rows, std::back_inserter(all.table.rows));
     std::ranges::move(next.table.lines, std::back_inserter(all.table.lines));
   }
+  all.repeated = repeated_text(all.table, of);
   if (std::ranges::find(columns, file_column) == columns.end()) {
     all.table.names.emplace_back(file_column);
     if (!all.units.empty()) all.units.emplace_back();
@@ -165,8 +200,15 @@ ReadTrace table_trace(const std::vector<TraceText>& files, const TraceRequest& r
   if (!found.rate.empty() && request.items == 0)
     throw TraceError("pattern",
                      found.table.file.string() + ": what --pattern matches is a rate, as " +
-                         shown(found.rate) + " stands behind it",
+                         shown(found.rate) + " stands beside it",
                      "--rate ITEMS, how many a minibatch has (1 of steps or iterations)");
+  if (are_of_summary(found.table.names))
+    throw TraceError(
+        "path",
+        found.table.file.string() + ": sums up times (columns " + listed(found.table.names) +
+            "): a row is what many calls of one kernel or range took, and no minibatch",
+        "a row for each minibatch, as of nsys stats --report nvtx_pushpop_trace --format csv, of "
+        "nvprof --print-gpu-trace --csv, or of a trace that the profiler exports");
   choose_rows(found.table, request.where);
   TraceColumns columns = choose_columns(found.table, request);
   if (files.size() > 1 && columns.learners.empty() && !request.learners) {
@@ -199,7 +241,8 @@ ReadTrace table_trace(const std::vector<TraceText>& files, const TraceRequest& r
   source.one_column = is_plain(found, columns, request);
   source.notes = found.notes;
   source.average = found.average;
-  source.count = found.count;
+  source.said = found.said;
+  source.repeated = found.repeated;
   if (!request.cancelled.empty()) return result;
   source.cancelled_hint = cancelled_column(found.table);
   const std::size_t a_step = learners_a_step(columns);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "distributions/fit/readers/cell_time.h"
 
@@ -90,9 +92,14 @@ DecimalMark mark_of(const Table& table, std::size_t column) {
   return marks.open_comma ? DecimalMark::comma : DecimalMark::point;
 }
 
+/// Before a point.
+std::string_view whole_part(std::string_view cell) {
+  return trimmed(cell).substr(0, trimmed(cell).find('.'));
+}
+
 /// YYYYMMDDhhmmss, whose digits count no seconds.
 bool is_digit_stamp(std::string_view cell) {
-  const auto whole = trimmed(cell).substr(0, trimmed(cell).find('.'));
+  const auto whole = whole_part(cell);
   if (whole.size() != 14 || whole.find_first_not_of("0123456789") != whole.npos) return false;
   const auto field = [&](std::size_t at) { return 10 * (whole[at] - '0') + whole[at + 1] - '0'; };
   const int month = field(4), day = field(6);
@@ -100,13 +107,42 @@ bool is_digit_stamp(std::string_view cell) {
          field(8) < 24 && field(10) < 60 && field(12) < 60;
 }
 
+/// hhmmss, perhaps without zeros at its beginning.
+bool is_digit_clock(std::string_view whole) {
+  if (whole.empty() || whole.size() > 6 || whole.find_first_not_of("0123456789") != whole.npos)
+    return false;
+  const int digits = std::stoi(std::string(whole));
+  return digits < 24'00'00 && digits / 100 % 100 < 60 && digits % 100 < 60;
+}
+
+/// Whether all are hhmmss: so many numbers of which few would be by chance, nor round ones.
+bool are_digit_clocks(const Table& table, std::size_t column) {
+  constexpr std::size_t fewest = 12, fewest_seconds = 6, hours = 4;
+  const auto whole = [&](const auto& row) { return whole_part(row[column]); };
+  if (table.rows.size() < fewest ||
+      std::max(whole(table.rows.front()).size(), whole(table.rows.back()).size()) <= hours)
+    return false;
+  std::set<std::string> seconds;
+  for (const auto& row : table.rows) {
+    if (!is_digit_clock(whole(row))) return false;
+    seconds.emplace(
+        whole(row).substr(whole(row).size() - std::min<std::size_t>(2, whole(row).size())));
+  }
+  return seconds.size() >= fewest_seconds;
+}
+
+/// Stamps whose digits count no seconds.
 void refuse_digit_stamps(const Table& table, std::size_t column) {
   const auto is_stamp = [&](const auto& row) { return is_digit_stamp(row[column]); };
-  if (table.rows.empty() || !std::ranges::all_of(table.rows, is_stamp)) return;
+  if (table.rows.empty()) return;
+  const bool dates = std::ranges::all_of(table.rows, is_stamp);
+  if (!dates && !are_digit_clocks(table, column)) return;
   throw TraceError("column",
                    place_of(table, 0) + table.names[column] + " has stamps such as " +
-                       shown(table.rows[0][column]) + ", whose digits count no seconds",
-                   "stamps as ISO 8601 has them, such as 2026-03-03T09:58:09");
+                       shown(table.rows[0][column]) + ", whose digits count no seconds" +
+                       (dates ? "" : " but hours, minutes and seconds"),
+                   dates ? "stamps as ISO 8601 has them, such as 2026-03-03T09:58:09"
+                         : "a clock with colons, such as 09:58:09");
 }
 
 std::string mark_note(const Table& table, std::size_t column, DecimalMark mark) {
@@ -186,7 +222,7 @@ TimeColumn time_column(const FoundTable& found, const std::string& name, bool po
   result.stamps = of_kind[2] > 0;
   result.seconds = of_kind[0] == 0;
   result.clock = clocks > 0 && clocks == of_kind[1];
-  result.note = mark_note(table, column, mark);
+  if (!result.stamps && !result.clock) result.note = mark_note(table, column, mark);
   if (found.units.empty() || of_kind[0] == 0) return result;
   const auto unit = seconds_of_unit(found.units[column]);
   if (!unit) return result;

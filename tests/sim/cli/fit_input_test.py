@@ -641,9 +641,9 @@ class Shapes(Input):
         times = gamma_times(30)
         for name, number, said in (
             ("dt=%s", "([0-9.]+)", 'match "[0-9.]+", a part of "[0-9.]+e[-+]0[0-9]"'),
-            ("%s it/s", r"([0-9.e+-]+) it", 'is a rate, as "it/s" stands behind it'),
-            ("%s samples/sec", r"([0-9.e+-]+) ", 'is a rate, as "samples/sec" stands behind it'),
-            ("%s Hz", r"([0-9.e+-]+) ", 'is a rate, as "Hz" stands behind it'),
+            ("%s it/s", r"([0-9.e+-]+) it", 'is a rate, as "it/s" stands beside it'),
+            ("%s samples/sec", r"([0-9.e+-]+) ", 'is a rate, as "samples/sec" stands beside it'),
+            ("%s Hz", r"([0-9.e+-]+) ", 'is a rate, as "Hz" stands beside it'),
         ):
             self.trace("\n".join(name % f"{x:.3e}" for x in times) + "\n", "t.log")
             self.assertRegex(self.refused("t.log", "--pattern", name.split("%")[0] + number), said)
@@ -825,6 +825,34 @@ class Logs(Input):
             self.assertIn(said, told)
             self.assertEqual("--scale" in told, said != "")
 
+    def test_names_beside_a_number_say_what_it_is(self):
+        times = gamma_times(40)
+        for line, pattern in (
+            ("x RunningAvgSamplesPerSec=%.4f, MemAllocated=1GB", "SamplesPerSec=([0-9.]+)"),
+            ('{"ups": "%.2f", "wall": "9"}', '"ups": "([0-9.]+)"'),
+            ("INFO:tensorflow:global_step/sec: %.4f", "sec: ([0-9.]+)"),
+            ("Batch [20]\tSpeed: %.2f\taccuracy=0.5", "Speed: ([0-9.]+)"),
+            ("Batch [20]\tat %.2f samples/sec\taccuracy=0.5", "at ([0-9.]+)"),
+        ):
+            self.assertRegex(self.told("".join(line % x + "\n" for x in times), "--pattern", pattern, status=2), "is a rate, as .* stands beside it")
+        for line, pattern, said in (
+            ("time (ms) | fwd_microstep: %.2f | bwd", "fwd_microstep: ([0-9.]+)", '"fwd_microstep" says that a time is a part of a minibatch'),
+            ("epoch time: %.2f, loss 1", "time: ([0-9.]+)", '"epoch time" says that a time is that of many minibatches'),
+            ("avg_batch_time=%.3f s", "time=([0-9.]+)", '"avg_batch_time" says that it is an average'),
+            ("iteration 7/ 500 | elapsed time per iteration (ms): %.1f |", r"\(ms\): ([0-9.]+)", ""),
+            ("iter 3: loss 2.3, time %.2fms, mfu 30.00%%", "time ([0-9.]+)", ""),
+            ("INFO step 3 took %.2f s", "took ([0-9.]+)", ""),
+        ):
+            told = self.told("".join(line % x + "\n" for x in times), "--pattern", pattern)
+            self.assertIn(said, told)
+            self.assertEqual("says that" in told, said != "", told)
+        for name in ("log10_time", "std_time", "epoch_time", "data_time", "allreduce_ms", "p99_latency"):
+            self.assertIn(f'"{name}" says that a time is', self.told(lines(name, [(x,) for x in times]), "--column", name))
+        for name in ("time", "step_time", "batch_time_s", "elapsed_ms", "iter_duration"):
+            self.assertNotIn("says that", self.told(lines(name, [(x,) for x in times]), "--column", name))
+        self.trace(lines("step,time", [(50 * n, x) for n, x in enumerate(times)]))
+        self.assertIn("the column step goes on by 50 or more: each time is taken for that of one step", self.fit("trace.csv")[0])
+
     def test_what_a_pattern_would_drop_is_refused(self):
         text = "".join(f"data time: {0.01 * x:.4f} time: {x:.4f}\n" for x in gamma_times(40))
         told = self.told(text, "--pattern", "time: ([0-9.]+)", status=2)
@@ -840,6 +868,111 @@ class Logs(Input):
         times = gamma_times(40)
         self.told("".join(f"\x1b[32mINFO\x1b[0m took \x1b[1;38;5;208m{x:.6f}\x1b[0m s\x1b[K\n" for x in times) + "\x1b[", "--pattern", "took ([0-9.]+) s")
         self.assertAlmostEqual(self.sample()[39][1], times[39], delta=1e-6)
+
+
+class Values(Input):
+    """What values, cells and files say that is not what they seem."""
+
+    def warnings(self, table, *words, header="rank,time"):
+        shutil.rmtree(self.folder / "out", ignore_errors=True)
+        self.trace(lines(header, table))
+        return " ".join(self.fit("trace.csv", *words)[1]["warnings"])
+
+    def test_a_cap_that_many_times_share_is_doubted(self):
+        times = gamma_times(200)
+        for share in (0.03, 0.2):
+            cap = sorted(times)[round(200 * (1 - share))]
+            told = self.warnings([(i % 4, f"{min(x, cap):.4f}") for i, x in enumerate(times)])
+            self.assertRegex(told, r"\d+ of 200 times are the greatest, [0-9.]+, to the last digit, as where a timeout .* say --censored COLUMN")
+        self.assertNotIn("the greatest", self.warnings([(i % 4, f"{x:.1f}") for i, x in enumerate(times)]))
+        capped = [(i % 4, f"{min(x, 2.5):.4f}", int(x > 2.5)) for i, x in enumerate(times)]
+        self.assertNotIn("the greatest", self.warnings(capped, "--censored", "cut", header="rank,time,cut"))
+
+    def test_files_of_unlike_units_are_doubted(self):
+        times = gamma_times(120)
+        for factor, said in ((1000, True), (1e6, True), (30, False)):
+            told = self.warnings([(i % 2, x * (factor if i % 2 else 1)) for i, x in enumerate(times)])
+            self.assertEqual("as where its times are in a smaller unit" in told, said)
+
+    def test_rows_that_stand_in_two_files_are_doubted(self):
+        times = gamma_times(100)
+        for first, second, said in ((range(60), range(40, 100), True), (range(50), range(50, 100), False)):
+            for name, part in (("a.csv", first), ("b.csv", second)):
+                self.trace(lines("rank,step,time", [(0, n, times[n]) for n in part]), name)
+            told = str(self.fit("a.csv", "b.csv")[1]["warnings"])
+            self.assertEqual("as where a file is given twice or logs overlap" in told, said)
+        self.trace(lines("rank,step,time", [(0, n, times[n]) for n in range(50)]), "b.csv")
+        shutil.rmtree(self.folder / "out")
+        self.assertIn("Told apart by: file", self.refused("a.csv", "b.csv"))
+        for name, seed in (("a.csv", 1), ("b.csv", 2)):  # of few values
+            self.trace(lines("time", [(f"{x:.0f}.5",) for x in gamma_times(400, seed)]), name)
+        self.assertNotIn("overlap", str(self.fit("a.csv", "b.csv")[1]["warnings"]))
+
+    def test_a_summary_by_kernel_is_refused(self):
+        times = gamma_times(20)
+        for header, row in (
+            ("Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name", "5,{0},9,{0},{0},{0},{0},1,k{1}"),
+            ('"Type","Time(%)","Time","Calls","Avg","Min","Max","Name"\n,%,ms,,us,us,ms,', '"GPU activities",5,{0},9,{0},{0},{0},"k{1}"'),
+            ("Name,Self CPU total,CPU total,CPU time avg,Number of Calls", "k{1},{0},{0},{0},9"),
+        ):
+            self.trace("\n".join([header, *(row.format(x, n) for n, x in enumerate(times))]) + "\n")
+            for words in ((), ("--column", header.split(",")[1].strip('"'))):
+                told = self.refused("trace.csv", *words)
+                self.assertIn("a row is what many calls of one kernel or range took, and no minibatch; allowed: a row for each minibatch", told)
+        self.trace(lines("step,time,count,avg_loss,min_loss,max_loss", [(n, x, 9, 1, 1, 1) for n, x in enumerate(times)]))
+        self.fit("trace.csv")
+
+    def test_a_clock_of_digits_is_no_number(self):
+        at = [datetime.datetime(2026, 3, 3, 9, 58) + datetime.timedelta(seconds=23 * n) for n in range(40)]
+        self.trace(lines("clock,x", [(f"{stamp:%H%M%S}".lstrip("0"), 1) for stamp in at]))
+        for words in ((), ("--differences",)):
+            told = self.refused("trace.csv", "--column", "clock", *words)
+            self.assertIn('clock has stamps such as "95800", whose digits count no seconds but hours, minutes and seconds', told)
+        self.warnings([(n % 2, 100000 + 10000 * (n % 5)) for n in range(40)])  # microseconds
+        self.warnings([(n % 2, round(1e5 * x)) for n, x in enumerate(gamma_times(40))])
+
+    def test_durations_are_read_however_they_are_written(self):
+        times = [round(x, 3) for x in gamma_times(40)]
+        for written in (
+            lambda x: f"{int(60 * x) // 60}m{60 * x % 60:.3f}s",
+            lambda x: f"{int(x)} min {60 * (x % 1):.3f} sec",
+            lambda x: f"0 days 00:{int(x):02d}:{60 * (x % 1):09.6f}",
+            lambda x: f"00:{int(x):02d}:{60 * (x % 1):06.3f}",
+            lambda x: f"PT{60 * x:.3f}S",
+            lambda x: f"P0DT0H{int(x)}M{60 * (x % 1):.3f}S",
+            lambda x: f"0h{60 * x * 1000:.0f}ms",
+        ):
+            self.trace(lines("time", [(written(x),) for x in times]))
+            _, facts = self.fit("trace.csv")
+            self.assertAlmostEqual(facts["mean"], 60 * sum(times) / 40, delta=1e-3)
+        self.trace(lines("time", [("1 day, 2:03:04",)] * 9 + [("2 days, 0:00:01",)]))
+        self.assertEqual(self.fit("trace.csv")[1]["times"], 10)
+        self.assertEqual(self.sample()[0][1], 93784)
+        for cell in ("1s20m", "1m20", "m20s", "1m2m", "5m", "P"):
+            self.trace(lines("time", [(cell,)] * 10))
+            self.assertIn("must be a time", self.call("fit", "trace.csv", "--out", "none", status=2)[1])
+
+    def test_tables_in_json_as_pandas_writes_them_are_read(self):
+        times = gamma_times(40)
+        by_columns = {"rank": {str(n): n % 2 for n in range(40)}, "time": {str(n): x for n, x in enumerate(times)}}
+        by_rows = {str(n): {"rank": n % 2, "time": x} for n, x in enumerate(times)}
+        for table in (by_columns, by_rows):
+            for indent in (None, 1):
+                self.trace(json.dumps(table, indent=indent), "t.json")
+                told, facts = self.fit("t.json")
+                self.assertIn("one object in JSON is a table, as pandas writes it", told)
+                self.assertEqual([x for rank, x in self.sample()], times[::2] + times[1::2])
+        shutil.rmtree(self.folder / "out")
+        state = {"best_metric": None, "epoch": 1.0, "log_history": [{"epoch": 0.1, "loss": 1.0, "step": 10}], "max_steps": 500}
+        for indent in (None, 2):
+            self.trace(json.dumps(state, indent=indent), "t.json")
+            self.assertIn("is the state of Hugging Face's Trainer, whose log_history has no time of a step; allowed: times that", self.refused("t.json"))
+
+    def test_a_comma_in_a_stamp_is_no_mark_of_a_number(self):
+        begin = datetime.datetime(2026, 3, 3, 9, 58)
+        at = [begin + datetime.timedelta(seconds=x) for x in itertools.accumulate(gamma_times(40))]
+        self.trace("stamp;loss\n" + "".join(f"{x:%Y-%m-%d %H:%M:%S},{x.microsecond // 1000:03d};1\n" for x in at))
+        self.assertNotIn("a comma in a number", self.fit("trace.csv", "--column", "stamp", "--differences")[0])
 
 
 class Jobs(Input):

@@ -1,0 +1,107 @@
+#include "distributions/fit/odd_values.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <vector>
+
+#include "distributions/fit/structure.h"
+#include "sim/message_text.h"
+
+namespace gradrace {
+
+namespace {
+
+/// Whether the second half of each learner's times is the first, or each second time the one
+/// before.
+bool come_twice(const Trace& trace) {
+  constexpr std::size_t fewest_pairs = 20;  // which do not agree by chance
+  const auto all_have = [&](const auto& is_twice) {
+    return std::ranges::all_of(trace.series, [&](const std::vector<double>& times) {
+      const std::size_t half = times.size() / 2;
+      std::set<double> values;
+      for (std::size_t i = 0; i < half; ++i) {
+        if (!is_twice(times, half, i)) return false;
+        if (values.size() < 3) values.insert(times[i]);
+      }
+      return times.size() % 2 == 0 && (values.size() >= 3 || half < 3);
+    });
+  };
+  if (trace.size() < 2 * fewest_pairs) return false;
+  return all_have(
+             [](const auto& x, std::size_t half, std::size_t i) { return x[i] == x[half + i]; }) ||
+         all_have(
+             [](const auto& x, std::size_t, std::size_t i) { return x[2 * i] == x[2 * i + 1]; });
+}
+
+/// A value, and how many times are that.
+struct Level {
+  double value = 0;
+  std::size_t count = 0;
+};
+
+/// The greatest, and the greatest of the others.
+std::array<Level, 2> greatest_two(const Trace& trace) {
+  std::array<Level, 2> levels;
+  for (const auto& times : trace.series) {
+    for (const double x : times) {
+      if (x > levels[0].value) levels = {Level{x, 0}, levels[0]};
+      if (x < levels[0].value && x > levels[1].value) levels[1] = {x, 0};
+      for (Level& level : levels) level.count += x == level.value;
+    }
+  }
+  return levels;
+}
+
+}  // namespace
+
+std::string greatest_text(const Trace& trace, const std::string& name) {
+  const auto [greatest, next] = greatest_two(trace);
+  constexpr std::size_t fewest = 3, fewest_capped = 5, one_in = 50;
+  constexpr double above = 10;  // times the greatest of the others
+  if (next.count == 0) return {};
+  const std::string value = short_number(greatest.value);
+  if (greatest.count >= fewest && greatest.value >= above * next.value)
+    return "the greatest time, " + value +
+           ", comes again and again, ten times as long as any other: a straggler, or a mark "
+           "of a minibatch that was lost, which --where '" +
+           name + "!=" + value + "', the number as the file has it, leaves out";
+  const bool is_cap = greatest.count >= fewest_capped && one_in * greatest.count >= trace.size() &&
+                      greatest.count >= 3 * next.count && trace.cancelled.empty();
+  if (!is_cap) return {};
+  return std::to_string(greatest.count) + " of " + std::to_string(trace.size()) +
+         " times are the greatest, " + value +
+         ", to the last digit, as where a timeout or a clock's end cuts them off: add a column "
+         "that "
+         "has 1 for these and 0 for the others, and say --censored COLUMN; else they are taken for "
+         "whole ones, and laws come out too short";
+}
+
+std::string units_text(const Trace& trace) {
+  std::vector<double> medians;
+  for (const auto& times : trace.series) medians.push_back(median_of(times));
+  const auto [least, most] = std::ranges::minmax_element(medians);
+  const double ratio = *most / *least;
+  const bool by_unit = std::ranges::any_of(std::array{1e3, 1e6, 1e9}, [&](double unit) {
+    return ratio >= unit / 3 && ratio <= unit * 3;
+  });
+  const auto name = [&](auto median) {
+    return trace.learners[static_cast<std::size_t>(median - medians.begin())];
+  };
+  if (!by_unit) return {};
+  return "learner " + name(most) + " takes " + short_number(ratio, 3) +
+         " times as long as learner " + name(least) +
+         ", as where its times are in a smaller unit, such as milliseconds beside seconds: write "
+         "all "
+         "in one unit";
+}
+
+std::string twice_text(const Trace& trace) {
+  return come_twice(trace)
+             ? "every time comes twice, in the same order, as where a log was written "
+               "or joined twice: intervals take them for twice as many; leave half of "
+               "the rows out"
+             : "";
+}
+
+}  // namespace gradrace

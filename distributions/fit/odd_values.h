@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "distributions/fit/trace.h"
+
+namespace gradrace {
+
+/// What odd values of times say of them; empty: nothing.
+
+/// The greatest comes again, ten times as long as any other (a mark in place of a time), or is that
+/// of a fiftieth of the times or more and of three times as many as the next one (a cap).
+std::string greatest_text(const Trace& trace, const std::string& name);
+
+/// The medians of two learners are a thousand, a million or a milliard times apart, within a factor
+/// of three.
+std::string units_text(const Trace& trace);
+
+/// The second half of each learner's times is the first, or each second time the one before.
+std::string twice_text(const Trace& trace);
+
+}  // namespace gradrace
