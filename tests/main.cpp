@@ -19,7 +19,7 @@ bool is_long_form() { return std::getenv("GRADRACE_LONG") != nullptr; }
 
 std::filesystem::path data_folder(const std::string& name) {
   const char* root = std::getenv("GRADRACE_DATA");
-  if (root == nullptr) return {};
+  if (root == nullptr || *root == '\0') return {};
   const auto folder = std::filesystem::absolute(root) / name;
   return std::filesystem::exists(folder) ? folder : std::filesystem::path{};
 }

@@ -28,8 +28,9 @@ inline double number_of(std::uint64_t word, char kind, std::size_t bytes) {
 /// The class that a label is; std::runtime_error, which begins with where(), if it is none.
 std::uint8_t class_of(double label, const auto& where) {
   if (!(label >= 0 && label <= 255 && label == std::floor(label)))
-    throw std::runtime_error(where() + " is " + json_number(label) +
-                             "; allowed are whole numbers from 0 to 255");
+    throw std::runtime_error(
+        where() + " is " + json_number(label) + "; allowed are whole numbers from 0 to 255" +
+        (label == -1 ? ": of labels -1 and 1, (y + 1) / 2 makes 0 and 1" : ""));
   return static_cast<std::uint8_t>(label);
 }
 

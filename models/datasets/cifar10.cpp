@@ -170,9 +170,23 @@ void subtract_mean(Dataset& data, const std::string& kind) {
   subtract(data.test, data.features, mean);
 }
 
-Dataset load(const fs::path& folder, const Config& config) {
+/// What is said of a folder with the version for Python; empty: it has not that.
+std::string pickles_in(const fs::path& folder, const Config& config) {
+  const fs::path file = fs::path(config.version.training.front()).stem();
+  const fs::path place = folder_with(folder, [&](const std::string& name) { return name == file; });
+  if (!fs::is_regular_file(place / file)) return {};
+  return std::string(
+             "; it has pickles of the version for Python, which are not read: get the binary "
+             "version, ") +
+         (config.version.labels == 1 ? "cifar-10-binary.tar.gz" : "cifar-100-binary.tar.gz");
+}
+
+Dataset load(const fs::path& path, const Config& config) {
+  const std::string& first = config.version.training.front();
+  const fs::path folder =
+      folder_with(path, [&](const std::string& name) { return name.starts_with(first); });
   Records train(config), test(config);
-  std::string needed = "; needed are";
+  std::string needed = pickles_in(folder, config) + "; needed are";
   for (const std::string& file : config.version.training) needed += " " + file;
   for (const std::string& file : config.version.training) train.read(folder, file, needed);
   test.read(folder, config.test_file, "; test_file names another file of test rows");

@@ -202,7 +202,9 @@ std::string size_of(const Split& split) {
   return std::to_string(split.height) + " x " + std::to_string(split.width);
 }
 
-Dataset load(const fs::path& folder, std::size_t threads) {
+Dataset load(const fs::path& path, std::size_t threads) {
+  const fs::path folder = folder_with(
+      path, [](const std::string& name) { return name.find("train-images") != name.npos; });
   const auto when =
       threads > 1 ? std::launch::async | std::launch::deferred : std::launch::deferred;
   auto reading = std::async(when, [&] { return read_split(folder, "t10k"); });

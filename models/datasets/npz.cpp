@@ -59,8 +59,9 @@ std::string after(const std::string& text, const std::string& key) {
   return begin == text.npos ? "" : text.substr(begin);
 }
 
-/// Without its numbers; empty where it is none, or of a type that is not read.
-std::optional<Array> header_of(std::span<const std::uint8_t> first) {
+/// Without its numbers; empty where it is none, or of a type that is not read, and `cure` is what
+/// makes of it one that is.
+std::optional<Array> header_of(std::span<const std::uint8_t> first, std::string& cure) {
   constexpr std::string_view magic = "\x93NUMPY";
   if (first.size() < 12 ||
       !std::equal(magic.begin(), magic.end(), first.begin(),
@@ -73,11 +74,15 @@ std::optional<Array> header_of(std::span<const std::uint8_t> first) {
   const std::string text(first.begin() + static_cast<std::ptrdiff_t>(at),
                          first.begin() + static_cast<std::ptrdiff_t>(at + length));
   const std::string type = after(text, "descr"), shape = after(text, "shape");
-  if (!after(text, "fortran_order").starts_with("False") || !shape.starts_with("(")) return {};
+  if (!shape.starts_with("(")) return {};
+  cure = "is in Fortran's order: save numpy.ascontiguousarray(...)";
+  if (!after(text, "fortran_order").starts_with("False")) return {};
   Array array{
       .name = {}, .type = type.substr(std::min<std::size_t>(1, type.size()), 3), .shape = {}};
   constexpr std::array known{"|u1", "|i1", "|b1", "<u2", "<i2", "<u4",
                              "<i4", "<u8", "<i8", "<f4", "<f8"};
+  cure = "is of type " + type.substr(0, type.find(',')) +
+         ", which is not read: save it with .astype(\"float32\"), labels with .astype(\"uint8\")";
   if (std::ranges::find(known, array.type) == known.end()) return {};
   array.header = at + length;
   std::size_t number = 0;
@@ -95,12 +100,10 @@ std::optional<Array> header_of(std::span<const std::uint8_t> first) {
 
 Array read_array(const fs::path& file, const ZipFile& zip, const std::string& name) {
   std::optional<Array> array;
+  std::string cure = "is no array of NumPy";
   Bytes bytes = zip.read(name + ".npy", [&](std::span<const std::uint8_t> first) {
-    array = header_of(first);
-    if (!array)
-      defect(file, name +
-                       " is no array that is read: allowed are numbers of 1 to 8 bytes, the "
-                       "lowest first, in C order");
+    array = header_of(first, cure);
+    if (!array) defect(file, name + " " + cure);
     return array->header + array->numbers() * array->number_bytes();
   });
   array->name = name;
@@ -152,9 +155,14 @@ Rows read_rows(const fs::path& file, const Array& x, const Array& y,
     defect(file, x.name + " has " + std::to_string(x.shape.size()) +
                      " dimensions; allowed are rows of one to three");
   Rows rows{.count = x.shape[0]};
+  const bool one_hot = y.shape.size() == 2 && y.shape[0] == rows.count && y.shape[1] > 1;
   if (y.numbers() != rows.count)
-    defect(file, y.name + " has " + std::to_string(y.numbers()) + " labels for the " +
-                     std::to_string(rows.count) + " rows of " + x.name);
+    defect(file,
+           y.name + " has " + std::to_string(y.numbers()) + " labels for the " +
+               std::to_string(rows.count) + " rows of " + x.name +
+               (one_hot ? ", " + std::to_string(y.shape[1]) +
+                              " a row: where they are one-hot, save " + y.name + ".argmax(axis=1)"
+                        : ""));
   put_features(file, x, rows, notes);
   for (std::size_t row = 0; row < rows.count; ++row)
     rows.classes.push_back(class_of(y.number(row), [&] {

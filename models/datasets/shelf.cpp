@@ -197,6 +197,22 @@ LoadDataset read_dataset_at(Fields& fields, DataShelf& shelf, const std::string&
   };
 }
 
+fs::path folder_with(const fs::path& folder,
+                     const std::function<bool(const std::string& name)>& is_its) {
+  std::error_code ignored;
+  const auto has = [&](const fs::path& place) {
+    return std::ranges::any_of(fs::directory_iterator(place, ignored), [&](const auto& entry) {
+      return is_its(entry.path().filename().string());
+    });
+  };
+  if (has(folder)) return folder;
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.is_directory() && has(entry.path())) found.push_back(entry.path());
+  }
+  return found.size() == 1 ? found.front() : folder;
+}
+
 void defect(const fs::path& file, const std::string& what) {
   throw std::runtime_error(file.string() + ": " + what);
 }

@@ -155,6 +155,11 @@ LoadDataset read_dataset_at(Fields& fields, DataShelf& shelf, const std::string&
                             const std::function<Dataset(const std::filesystem::path& place)>& load,
                             const std::string& usual_path = {});
 
+/// The folder, or the one in it that has such a file where it has none, as archives unpack to
+/// cifar-10-batches-bin and torchvision to MNIST/raw.
+std::filesystem::path folder_with(const std::filesystem::path& folder,
+                                  const std::function<bool(const std::string& name)>& is_its);
+
 /// Of a file of data that is not as it should be: std::runtime_error.
 [[noreturn]] void defect(const std::filesystem::path& file, const std::string& what);
 

@@ -225,7 +225,8 @@ void StalenessBound::visit(Fields& fields) {
   std::string beyond = "drop";
   fields.choice("beyond", beyond, kinds, Need::defaulted,
                 "drop a gradient that arrives staler; or pace, so that none does: learners begin, "
-                "and updates are made, only where all that is under way can still be used in time");
+                "and updates are made, only where all that is under way can still be used in time; "
+                "but who is back from a failure begins at once, so that some may be dropped then");
   paces = beyond == "pace";
   fields.close();
 }

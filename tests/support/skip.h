@@ -12,7 +12,7 @@ void note_skip(const std::string& reason);
 /// Whether GRADRACE_LONG asks for the long form of what takes minutes (tests/README.md).
 bool is_long_form();
 
-/// The folder of a data set under GRADRACE_DATA, empty if it is not there.
+/// The folder of a data set under GRADRACE_DATA; empty if it is not there, or that is empty.
 std::filesystem::path data_folder(const std::string& name);
 
 }  // namespace gradrace

@@ -21,6 +21,21 @@ namespace po = boost::program_options;
 
 namespace {
 
+/// What is said of a folder's folders that hold stores; empty: none do.
+std::string folders_within(const fs::path& parent) {
+  std::set<std::string> found;
+  for (const auto& entry : fs::directory_iterator(parent)) {
+    if (entry.is_directory() && !stores_in(entry.path()).empty())
+      found.insert(entry.path().filename().string());
+  }
+  if (found.empty()) return {};
+  const auto text = [](const std::string& name) { return name; };
+  const auto whole = [&](const std::string& name) { return (parent / name).string(); };
+  return "; its folders " + joined(found, ", ", text) +
+         " do: where they are shards of one sweep, gradrace collect " + joined(found, " ", whole) +
+         " --out DIR, else one call for each";
+}
+
 /// The stores that are collected, and what is amiss among them.
 class Sources {
  public:
@@ -33,7 +48,8 @@ class Sources {
       const auto files = stores_in(folder);
       if (files.empty())
         throw UsageError("collect: " + folder.string() +
-                         ": holds no store of runs (runs.store, runs.I-of-N.store)");
+                         ": holds no store of runs (runs.store, runs.I-of-N.store)" +
+                         folders_within(folder));
       const bool has_shards = files.size() > 1 || files.front().filename() != "runs.store";
       for (const auto& file : files) {
         const bool counts = !has_shards || file.filename() != "runs.store";

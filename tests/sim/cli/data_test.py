@@ -154,6 +154,45 @@ class Data(ProgramTest):
         told = self.refused({"kind": "npz", "path": "a.npz"})
         self.assertRegex(told, r"a.npz: x_train.npy has \d+ bytes, and says that it has 1073741\d+")
 
+    def test_arrays_and_labels_that_are_not_read_get_the_call_that_makes_them(self):
+        x, y = ("|u1", (4, 2), bytes(8)), ("|u1", (4,), bytes([0, 1, 0, 1]))
+        for wrong, said in (
+            ({"x_train": ("<f2", (4, 2), bytes(16))}, "x_train is of type '<f2', which is not read: save it with .astype(\"float32\")"),
+            ({"x_train": (">f4", (4, 2), bytes(32))}, "x_train is of type '>f4', which is not read"),
+            ({"y_train": ("|u1", (4, 2), bytes(8))}, "8 labels for the 4 rows of x_train, 2 a row: where they are one-hot, save y_train.argmax(axis=1)"),
+            ({"y_train": ("|i1", (4,), b"\1\xff\1\xff")}, "y_train[1] is -1; allowed are whole numbers from 0 to 255: of labels -1 and 1, (y + 1) / 2"),
+        ):
+            self.arrays("a.npz", **{"x_train": x, "y_train": y, "x_test": x, "y_test": y, **wrong})
+            self.assertIn(said, self.refused({"kind": "npz", "path": "a.npz"}))
+
+    def test_a_folder_one_deeper_is_found_and_pickles_are_told(self):
+        chance = random.Random(5)
+
+        def records(labels, count=20):
+            return b"".join(bytes([i % 10] * labels) + chance.randbytes(3072) for i in range(count))
+
+        inner = self.folder / "cifar" / "cifar-10-batches-bin"
+        inner.mkdir(parents=True)
+        for name in (*(f"data_batch_{n}.bin" for n in range(1, 6)), "test_batch.bin"):
+            (inner / name).write_bytes(records(1))
+        shown = [self.learnt({"kind": "cifar10", "path": path}, out=path[:5] + path[-3:])[0] for path in ("cifar", "cifar/cifar-10-batches-bin")]
+        self.assertEqual(shown[0], shown[1])
+        raw = self.folder / "MNIST" / "raw"
+        raw.mkdir(parents=True)
+        for split in ("train", "t10k"):
+            (raw / f"{split}-images-idx3-ubyte").write_bytes(struct.pack(">4I", 0x803, 4, 1, 2) + bytes(8))
+            (raw / f"{split}-labels-idx1-ubyte").write_bytes(struct.pack(">2I", 0x801, 4) + b"\0\1\0\1")
+        self.learnt({"kind": "idx", "path": "MNIST"}, out="raw")
+        for kind, folder, file, archive in (
+            ("cifar10", "cifar-10-batches-py", "data_batch_1", "cifar-10-binary.tar.gz"),
+            ("cifar100", "cifar-100-python", "train", "cifar-100-binary.tar.gz"),
+        ):
+            (self.folder / kind / folder).mkdir(parents=True)
+            (self.folder / kind / folder / file).write_bytes(b"\x80\2")
+            for path in (f"{kind}/{folder}", kind):
+                told = self.refused({"kind": kind, "path": path})
+                self.assertIn(f"it has pickles of the version for Python, which are not read: get the binary version, {archive}", told)
+
     def test_what_is_packed_of_too_much_is_named(self):
         for name in ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1"):
             with gzip.open(self.folder / f"{name}-ubyte.gz", "wb") as file:

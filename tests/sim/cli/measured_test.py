@@ -176,7 +176,7 @@ class Alibaba(ProgramTest):
     """The scenarios that replay the traces of three real jobs."""
 
     def test_each_runs_on_its_trace(self):
-        data = pathlib.Path(os.environ.get("GRADRACE_DATA", "nowhere"))
+        data = pathlib.Path(os.environ.get("GRADRACE_DATA") or "nowhere")
         files = sorted((ROOT / "scenarios").glob("alibaba_job_*.json"))
         self.assertEqual(len(files), 3)
         if not (data / "traces").is_dir():

@@ -505,6 +505,13 @@ class Shards(SweepTest):
             for other in ("again", "shards"):
                 self.assertEqual(self.tables(self.folder / out), self.tables(self.folder / f"{out}-{other}"))
 
+    def test_a_folder_of_folders_of_results_names_them(self):
+        for name in ("b", "a"):
+            self.call("run", self.write(TIMING), "--replicas", "1", "--quiet", "--out", f"parent/{name}")
+        told = self.call("collect", "parent", status=2)[1]
+        self.assertIn("parent: holds no store of runs (runs.store, runs.I-of-N.store); its folders a, b do", told)
+        self.assertIn("gradrace collect parent/a parent/b --out DIR, else one call for each", told)
+
     def test_a_run_with_two_results_is_not_collected(self):
         self.write(SWEEP)
         self.shard(1, 2, "one")
