@@ -4,8 +4,7 @@ import dataclasses
 import re
 import subprocess
 
-OPTION = re.compile(r"  (?:-\w \[ )?(--[\w-]+)(?: \])?(?: (\S+))?(?:\s{2,}(.*)|\s*)$")
-CONTINUED = re.compile(r"\s{20,}(\S.*)$")
+OPTION = re.compile(r"(?:-\w \[ )?(--[\w-]+)(?: \])?(?: ([^\s(]\S*))?(?: \(=.*\))?$")
 
 
 @dataclasses.dataclass
@@ -13,6 +12,11 @@ class Option:
     flag: str
     value: str  # "" where it takes none
     text: str
+
+    @property
+    def choices(self):
+        """Of a value that is one of several words: ["csv", "parquet"]."""
+        return self.value.split("|") if "|" in self.value else []
 
 
 @dataclasses.dataclass
@@ -28,14 +32,14 @@ def said(program, *words):
 
 
 def options_of(lines):
+    """Their texts are in a column of their own, that of -h; a long option has a line of its own."""
+    column = next(line.index("this text") for line in lines if "--help" in line)
     options = []
     for line in lines:
-        if match := OPTION.match(line):
-            options.append(Option(match[1], match[2] or "", match[3] or ""))
-        elif options and (match := CONTINUED.match(line)):
-            options[-1].text = f"{options[-1].text} {match[1]}".strip()
-    for option in options:
-        option.text = option.text.strip()
+        own = len(line) if line[column - 1 : column].strip() else column
+        if match := OPTION.match(line[:own].strip()):
+            options.append(Option(match[1], match[2] or "", ""))
+        options[-1].text = f"{options[-1].text} {line[own:].strip()}".strip()
     return options
 
 

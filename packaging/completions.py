@@ -11,9 +11,15 @@ def bash(known):
         f'    {command.name}) options="{" ".join(option.flag for option in command.options)}" ;;'
         for command in known
     )
+    choices = "\n".join(
+        f'    "{command.name} {option.flag}") words="{" ".join(option.choices)}" ;;'
+        for command in known
+        for option in command.options
+        if option.choices
+    )
     return f"""# bash completion of gradrace
 _gradrace() {{
-  local current=${{COMP_WORDS[COMP_CWORD]}} options=
+  local current=${{COMP_WORDS[COMP_CWORD]}} options= words=
   if ((COMP_CWORD == 1)); then
     mapfile -t COMPREPLY < <(compgen -W "{" ".join(command.name for command in known)} --help --version" -- "$current")
     return
@@ -21,7 +27,12 @@ _gradrace() {{
   case ${{COMP_WORDS[1]}} in
 {cases}
   esac
-  if [[ $current == -* ]]; then
+  case "${{COMP_WORDS[1]}} ${{COMP_WORDS[COMP_CWORD - 1]}}" in
+{choices}
+  esac
+  if [[ $words ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+  elif [[ $current == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
   else
     compopt -o filenames
@@ -37,7 +48,8 @@ def zsh_quoted(text):
 
 
 def zsh_option(option):
-    value = f":{zsh_quoted(option.value)}:_files" if option.value else ""
+    words = f"({' '.join(option.choices)})" if option.choices else "_files"
+    value = f":{zsh_quoted(option.value)}:{words}" if option.value else ""
     return f"'*{option.flag}[{zsh_quoted(option.text)}]{value}'"
 
 
@@ -81,6 +93,8 @@ def fish(known):
         )
         for option in command.options:
             takes = " -r" if option.value else ""
+            if option.choices:
+                takes = f" -x -a {fish_quoted(' '.join(option.choices))}"
             lines.append(
                 f"complete -c gradrace -n '__fish_seen_subcommand_from {command.name}' -l {option.flag[2:]}{takes}"
                 f" -d {fish_quoted(option.text)}"

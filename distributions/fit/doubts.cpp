@@ -323,7 +323,8 @@ std::vector<std::string> doubts_about(const Trace& trace, const TraceSource& sou
                      "synchronous job have; " +
                      slowest_option);
   } else if (slowest_of == 1 &&
-             (source.step_times || (trace.series.size() == 1 && says_step(source.times)))) {
+             (source.step_times ||
+              (trace.series.size() == 1 && std::ranges::any_of(names_of(source), says_step)))) {
     doubts.push_back("\"" + source.times + "\" is one series, perhaps of a whole job's steps; " +
                      slowest_option);
   }

@@ -26,7 +26,7 @@ bool only_falls(const Trace& trace);
 /// a round.  Cancelled: in a quarter of the rounds or more the two longest times agree within 0.1
 /// %, and four times as often as among times of different rounds.  The slowest of several: in nine
 /// tenths of the rounds all times agree within 1 % of their mean, and a quarter of that where they
-/// are of different rounds; or the name says step or iteration and there is one series.  Outliers
+/// are of different rounds; or a name says step or iteration and there is one series.  Outliers
 /// of all learners at once: what they change, at the beginning and later.  Learners of one time or
 /// two, or whose names may be one.  A name that says several steps, times that come
 /// twice, times that drift, and a greatest time that comes again and again.

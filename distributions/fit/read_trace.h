@@ -22,7 +22,8 @@ struct TraceSource {
   std::uint32_t skipped = 0;  // first times of each learner
   std::vector<std::string> notes;  // what was left out, changed or read in another way
   std::string average;             // what a log says of averages, and the cure; else empty
-  std::vector<std::string> said;   // beside a log's times, such as "data time", "per 100 steps"
+  std::vector<std::string> said;   // beside a log's times, such as "data time", "per 100 steps";
+                                   // of a table without learners the column of steps
   std::string repeated;            // of rows that stand in two files; else empty
   bool step_times = false;         // certainly those of a job that waits for its slowest learner
   std::string cancelled_hint;  // a column that may say which minibatches were cancelled, else empty

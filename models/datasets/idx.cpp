@@ -132,6 +132,19 @@ struct Array {
   }
 };
 
+/// Its magic number is none of an array of so many dimensions.
+[[noreturn]] void refuse_magic(const fs::path& file, std::uint32_t magic, std::size_t dimensions) {
+  const auto wanted = static_cast<std::uint32_t>(dimensions);
+  const auto is_its = [magic](const Type& type) { return magic >> 8 == type.code; };
+  if (std::ranges::none_of(types, is_its))
+    defect(file, "magic number " + hex(magic) + ", expected " + hex(0x0800u + wanted));
+  defect(file, "is an array of " + count_text(magic & 0xff, "dimension") + ", expected " +
+                   std::to_string(dimensions) +
+                   (dimensions == 1 ? "; of labels in columns, as QMNIST's, write that of the "
+                                      "classes, its first, to a file of its own"
+                                    : ""));
+}
+
 Array read_array(const fs::path& file, std::size_t dimensions) {
   Bytes content =
       read_packed(file, [dimensions](auto first) { return most_bytes(first, dimensions); });
@@ -139,9 +152,7 @@ Array read_array(const fs::path& file, std::size_t dimensions) {
   if (header.shape.empty())
     defect(file, "has " + std::to_string(content.size()) + " bytes, the header alone takes " +
                      std::to_string(header.bytes));
-  if (!header.type)
-    defect(file, "magic number " + hex(big_endian(content, 0)) + ", expected " +
-                     hex(0x0800u + static_cast<std::uint32_t>(dimensions)));
+  if (!header.type) refuse_magic(file, big_endian(content, 0), dimensions);
   std::string product;
   for (const std::size_t length : header.shape) {
     if (length == 0) defect(file, "header: a length is 0");

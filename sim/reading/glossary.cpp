@@ -17,10 +17,11 @@ constexpr Synonym terms[] = {
     {"straggler mitigation, straggler, drop stragglers, backup workers", "backup",
      "an update does without the slowest workers"},
     {"FedBuff", "k-batch-async", "an update is the mean of the next K gradients"},
-    {"DDP, FSDP, ZeRO, data parallel, ring all-reduce, Horovod", "all-reduce",
+    {"DDP, FSDP, ZeRO, data parallel, allreduce, ring all-reduce, Horovod", "all-reduce",
      "workers average their gradients with each other, without a server"},
-    {"FedAvg, federated averaging, DiLoCo, local steps, periodic averaging", "local-sgd",
-     "workers step alone and average their models now and then"},
+    {"FedAvg, federated averaging, federated learning, federated, DiLoCo, local steps, periodic "
+     "averaging",
+     "local-sgd", "workers step alone and average their models now and then"},
     {"gossip, decentralized SGD", "d-psgd", "workers average with their neighbours in a graph"},
     {"post-local SGD", "switch", "one protocol after another"},
     {"worker, rank, GPU, client, machine", "learners", "what computes gradients"},
@@ -45,6 +46,9 @@ constexpr Synonym terms[] = {
     {"gradient quantisation, quantization, sparsification", "compression",
      "gradients are sent in fewer bytes"},
     {"1-bit SGD, signSGD, EF-signSGD", "sign", "a compression"},
+    {"PowerSGD, low-rank gradients", "power", "a compression"},
+    {"DC-ASGD, delay compensation", "delay_compensation",
+     "of `optimiser`: late gradients are corrected by how far the model has moved"},
     {"linear regression", "least-squares", "a model"},
 };
 

@@ -46,7 +46,7 @@ class Installed(ProgramTest):
         share = self.prefix / "share"
         for part in ("gradrace/scenarios/quickstart.json", "gradrace/scenarios/schema.json", "gradrace/analysis/plots/plot.py",
                      "gradrace/analysis/requirements.txt", "gradrace/analysis/papers/dutta2018", "gradrace/scripts/sweep.sbatch",
-                     "man/man1/gradrace.1", "bash-completion/completions/gradrace", "zsh/site-functions/_gradrace",
+                     "man/man1/gradrace.1", "bash-completion/completions/gradrace", "zsh/vendor-completions/_gradrace",
                      "fish/vendor_completions.d/gradrace.fish", "doc/gradrace/LICENSE", "doc/gradrace/NOTICE", "doc/gradrace/CITATION.cff"):  # fmt: skip
             self.assertTrue((share / part).exists(), part)
         wanted = {path.relative_to(ROOT) for path in (ROOT / "analysis").rglob("*.py")}
@@ -89,9 +89,12 @@ class Texts(unittest.TestCase):
     known = commands(PROGRAM)
 
     def test_options_are_read_from_help(self):
-        options = options_of(["  --out DIR             output folder, with a text that", " " * 24 + "goes on", "  -h [ --help ]         this"])
+        options = options_of(["  --out DIR             output folder, with a text that", " " * 24 + "goes on", "  --format csv|parquet  a value of two",
+                              "  --scale S (=1)        a default", "  --x time|updates|gradients|epochs", " " * 24 + "beneath", "  -h [ --help ]         this text"])  # fmt: skip
         self.assertEqual([(option.flag, option.value, option.text) for option in options],
-                         [("--out", "DIR", "output folder, with a text that goes on"), ("--help", "", "this")])  # fmt: skip
+                         [("--out", "DIR", "output folder, with a text that goes on"), ("--format", "csv|parquet", "a value of two"), ("--scale", "S", "a default"),
+                          ("--x", "time|updates|gradients|epochs", "beneath"), ("--help", "", "this text")])  # fmt: skip
+        self.assertEqual(options[1].choices, ["csv", "parquet"])
         self.assertIn("run", [command.name for command in self.known])
         for command in self.known:
             self.assertIn("--help", [option.flag for option in command.options], command.name)
@@ -116,6 +119,8 @@ class Texts(unittest.TestCase):
     def test_bash_completes_commands_and_options(self):
         self.assertEqual(self.completed("gradrace", "co"), ["collect"])
         self.assertEqual(self.completed("gradrace", "run", "--re"), ["--replicas", "--resume"])
+        self.assertEqual(self.completed("gradrace", "fit", "--s"), ["--sum-by", "--skip", "--step", "--scale", "--slowest-of"])
+        self.assertEqual(self.completed("gradrace", "collect", "--format", "p"), ["parquet"])
 
     def test_zsh_and_fish_read_their_completions(self):
         shells = {"zsh": "_gradrace", "fish": "gradrace.fish"}

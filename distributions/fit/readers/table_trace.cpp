@@ -242,6 +242,7 @@ ReadTrace table_trace(const std::vector<TraceText>& files, const TraceRequest& r
   source.notes = found.notes;
   source.average = found.average;
   source.said = found.said;
+  if (columns.learners.empty() && !columns.step.empty()) source.said.push_back(columns.step);
   source.repeated = found.repeated;
   if (!request.cancelled.empty()) return result;
   source.cancelled_hint = cancelled_column(found.table);

@@ -94,7 +94,10 @@ TEST_CASE("idx: every defect of a file is said with the file's name") {
   };
   const Case cases[] = {
       {"train-images-idx3-ubyte", [](std::string& s) { s[3] = 1; },
-       "magic number 0x00000801, expected 0x00000803"},
+       "is an array of 1 dimension, expected 3"},
+      {"train-labels-idx1-ubyte", [](std::string& s) { s[2] = 0xc, s[3] = 2; },
+       "is an array of 2 dimensions, expected 1; of labels in columns, as QMNIST's, write that of "
+       "the classes, its first, to a file of its own"},
       {"train-labels-idx1-ubyte", [](std::string& s) { s[2] = 7; },
        "magic number 0x00000701, expected 0x00000801"},
       {"train-images-idx3-ubyte", [](std::string& s) { s.pop_back(); },
@@ -130,9 +133,8 @@ TEST_CASE("idx: of two damaged splits the training set's defect is said") {
   Files files = good_files();
   files["train-images-idx3-ubyte"][3] = files["t10k-images-idx3-ubyte"][3] = 1;
   for (const std::size_t threads : {1u, 2u})
-    CHECK(
-        message(files, folder, threads)
-            .starts_with((folder.path() / "train-images-idx3-ubyte").string() + ": magic number"));
+    CHECK(message(files, folder, threads)
+              .starts_with((folder.path() / "train-images-idx3-ubyte").string() + ": is an array"));
 }
 
 TEST_CASE("idx: a missing file and a broken gzip stream are said") {
