@@ -6,7 +6,7 @@ from report.text import bold, joined
 
 def edges(case):
     """A sentence where the best looking learning rate of a protocol is the smallest or the largest
-    one that was swept; nothing else."""
+    one that was swept, and no other is equal to it; nothing else."""
     found = {}
     for points in case.families.values():
         rates = case.rates.reindex(points).dropna()
@@ -15,8 +15,12 @@ def edges(case):
         best = min(rates.index, key=case.rank)
         trained = (one for one in case.measures if one.key != "rate")
         known = [one for one in trained if one.value(best).replicas]
+        if not known:
+            continue
+        order = {point: case.order(known[0], point) for point in rates.index}
+        equal = {rates[point] for point in rates.index if order[point] == order[best]}
         for edge, rate in (("smallest", rates.min()), ("largest", rates.max())):
-            if known and rates[best] == rate:
+            if equal == {rate}:
                 labels = found.setdefault(known[0].name, {}).setdefault(edge, [])
                 labels.append(bold(case.label(best)))
     said = []

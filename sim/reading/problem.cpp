@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "sim/reading/characters.h"
+#include "sim/reading/glossary.h"
 
 namespace gradrace {
 
@@ -25,7 +26,12 @@ std::string Problem::text() const {
   result += printable(what);
   if (!meaning.empty()) result += "; it is: " + meaning;
   if (!allowed.empty()) result += "\n    allowed: " + printable(allowed);
-  if (!suggestion.empty()) result += "\n    did you mean \"" + printable(suggestion) + "\"?";
+  if (!suggestion.empty()) {
+    const Synonym* const term = synonym_of(path.substr(path.rfind('.') + 1));
+    const bool is_its = term && term->here == suggestion;
+    result += "\n    did you mean \"" + printable(suggestion) + "\"" +
+              (is_its ? " (" + std::string(term->meaning) + ")" : "") + "?";
+  }
   return result;
 }
 

@@ -143,6 +143,8 @@ class Answer(ProgramTest):
         for word, here in (("bsp", "sync"), ("fedavg", "local-sgd"), ("ring-allreduce", "all-reduce")):
             scenario = changed(FEW, sweep=None, protocol={"kind": word})
             self.assertIn(f'did you mean "{here}"?', self.call("validate", self.write(scenario), status=2)[1])
+        told = self.call("validate", self.write(changed(FEW, targets={"test_accuracy": [0.9]})), status=2)[1]
+        self.assertIn('did you mean "test_error" (1 - accuracy)?', told)
 
     def test_the_glossary_of_the_readme_is_that_of_the_program(self):
         told = " ".join(self.call("list", "glossary")[0].split())
