@@ -30,8 +30,8 @@ A phase's updates can keep the server busy besides, for a serial part of synchro
 
 Without one, phases are of protocols that can begin whenever all learners are idle and agree, such
 as all-reduce and local-sgd.  At a switch all learners finish the minibatches that they compute, and
-exchanges under way end; nothing else begins, and a gradient that is then not used yet is its
-learner's last step.  Then a collective of all averages their values, the optimiser's states as
+exchanges under way end; nothing else begins.  A gradient that no exchange has used by then
+becomes a step of its learner alone.  Then a collective of all averages their values, the optimiser's states as
 `momentum_state` of the phase that begins says, and that phase begins.)",
     .source =
         "Li, Mangoubi, Xu, Guo, ICDCS 2021 (Sync-Switch); without a server: Lin, Stich, Patel, "

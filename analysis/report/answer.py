@@ -233,9 +233,8 @@ def alone(case, contest):
             p for p, one in contest.comparisons.items() if one.pairs and one.wins == one.losses
         ]
         has = "have" if alike else "has"
-        words = Markup("For {} it is not decided: {} {} {} in {} only replica.")
-        who, its = names(case, [front, *alike]), "their" if alike else "its"
-        said = words.format(measure.name, who, has, value, its)
+        words = Markup("For {} one replica does not decide: {} {} {}; --replicas 10 runs more.")
+        said = words.format(measure.name, names(case, [front, *alike]), has, value)
         more = "One replica says nothing of luck: run it again with --replicas 10; finished runs are kept."
     return Verdict(measure, contest, None, [said], [more], named=[front, *alike][: MOST_TIED + 1])
 

@@ -186,7 +186,7 @@ std::string few_times_text(const Trace& trace, const std::string& column) {
     if (trace.series[learner].size() <= few) who.push_back(learner);
   if (who.empty() || trace.series.size() == 1) return {};
   if (who.size() == trace.series.size())
-    return "no learner has more than two times, too few to say how fast it is: log more";
+    return "no learner has more than two times, which are too few to estimate its speed: log more";
   const bool one = who.size() == 1, more = who.size() > most;
   std::string cure = ": log more";
   if (!column.empty() && column.find(',') == column.npos)

@@ -329,7 +329,8 @@ bool collapses(const Hyperexponential& law, const Scaled& sample) {
 
 /// Where the likelihood is greatest of all, but where no part collapses if there is such a place.
 FamilyEstimate two_parts(const Scaled& sample) {
-  const char* const varies_more = "varies more than an exponential law, and these times less";
+  const char* const varies_more =
+      "its coefficient of variation is above 1, and that of these times is not";
   if (sample.are_whole() && !(sample.variance() > 1)) return refuse(varies_more);
   constexpr double gain = 0.01;  // of log-likelihood over one part
   const double one = most_likely<Exponential>(sample).log_likelihood;

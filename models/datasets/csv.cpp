@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
 
 constexpr Page page{
     "csv",
-    "A table: a line of names, then rows with a cell in each column, apart by commas, or by "
-    "semicolons, tabs, | or blanks if the first line is.  The column `label` has the class, a "
+    "A table: a line of names, then rows with a cell in each column, separated by commas, or by "
+    "semicolons, tabs, | or blanks where the first line is.  The column `label` has the class, a "
     "number or a "
     "word, or, with `regression`, the target; every other column is a feature, a number as it "
     "stands, or, of a column of words, a feature for each of them that is 1 where it stands and "

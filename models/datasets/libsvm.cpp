@@ -19,7 +19,7 @@ constexpr Page page{
     "so is a qid.  Indices count from 1, or from 0 where a 0 stands in one of the files.  The "
     "classes are the different labels of the training rows, in ascending order (-1 becomes 0 and "
     "+1 becomes 1); with `regression` labels are targets.  Of rows of more than 1e9 numbers (4 GB) "
-    "only those that are not 0 are kept, which takes the CPU.",
+    "only those that are not 0 are kept, and only the CPU trains on them.",
     "Chang, Lin, LIBSVM, ACM TIST 2(3), 2011",
     R"({"kind": "libsvm", "path": "../data/a9a", "test_path": "../data/a9a.t", "features": 123})"};
 

@@ -179,11 +179,11 @@ std::string families_text(const TraceFit& fit) {
                                     : "all times, as laws of a whole minibatch of one learner\n");
   if (fit.whole() && (fit.structure.persistent() || fit.structure.alternating())) {
     text +=
-        "  AIC takes times for independent; these are not, so its differences are too large\n"
-        "  the cluster as fitted has no family's law: what varies went to its persistence" +
+        "  AIC assumes independent times; these are correlated, so its differences are too large\n"
+        "  the fitted cluster has none of these laws: its persistence models the variation" +
         std::string(persistent_law(fit.structure, fit.evened).variation > 0
-                        ? ", and the rest to a lognormal law\n"
-                        : ", all of it\n");
+                        ? ", and a lognormal law the rest\n"
+                        : "\n");
   }
   return text;
 }
@@ -215,9 +215,8 @@ std::string structure_text(const TraceFit& fit) {
          short_number(Structure::persistent_lag1) + " or more, and alternates where it is -" +
          short_number(Structure::persistent_lag1) + " or less.\n  Else learners differ from " +
          percent(Structure::uneven_share) +
-         " on.  None of these is said of what chance explains: a share below three times\n  the "
-         "one "
-         "by chance, an autocorrelation below 4 / sqrt(times).\n";
+         " on.  All of these need more than chance gives: a share of at least three times\n  the "
+         "one by chance, an autocorrelation of at least 4 / sqrt(number of times).\n";
 }
 
 }  // namespace

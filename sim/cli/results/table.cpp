@@ -105,7 +105,8 @@ std::string fates(const std::vector<RunSummary>& summaries) {
     text += "  " + std::string(fate) + " (" + short_number(share, 2) +
             " % of minibatches): " + std::string(meaning) + "\n";
   };
-  tell(sum.cancelled, "cancelled", "stopped before they were done, since an update did without");
+  tell(sum.cancelled, "cancelled",
+       "stopped before they were done: their update was made without them");
   tell(sum.dropped, "dropped", "computed, and thrown away by the server as too late");
   tell(sum.lost, "lost", "in the hands of a learner when it failed");
   return text;

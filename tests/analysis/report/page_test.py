@@ -224,7 +224,7 @@ class Folders(unittest.TestCase):
 
     def test_one_replica_has_no_interval(self):
         text = self.page("one_replica", {"sync": [(0.2, 20)], "async": [(0.1, 10)]})
-        self.assertIn("only replica", text)
+        self.assertIn("one replica does not decide", text)
         self.assertNotIn("nan", re.sub(r"<style>.*?</style>", "", text, flags=re.DOTALL))
 
     def test_timing_only(self):

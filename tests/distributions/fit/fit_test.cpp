@@ -242,7 +242,7 @@ TEST_CASE("fit: every family of the catalog is fitted or left out with a reason"
   for (const auto& [family, why] : fits.left_out) CHECK(why != "has no estimator");
   CHECK(why_left_out(fits, "mixture") == "has no parameters of its own");
   CHECK(why_left_out(fits, "hyperexponential") ==
-        "varies more than an exponential law, and these times less");
+        "its coefficient of variation is above 1, and that of these times is not");
 }
 
 TEST_CASE("fit: families rank by AIC, those without a density behind them, and all by distance") {
