@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <span>
-#include <string>
 #include <utility>
 
 #include "sim/check.h"
-#include "sim/run_error.h"
 
 namespace gradrace {
 
@@ -34,6 +32,9 @@ Transit::Transit(const TransitFacts& facts, std::vector<Carriage> carried, const
     shards_.emplace_back().part = times_.parts[shard];
     shards_.back().waiting.set_capacity(learners + 1);
   }
+  if (facts.failures)
+    machines_.emplace(*facts.failures, seed, replica, learners, queue, slot(machines),
+                      EventClass::arrival);
   if (!links_.carries()) return;
   if (shards() > 1) leaves_.resize(std::size_t{learners} * shards());
   const double bandwidth = links_.bandwidth.value_or(SharedLink::unlimited);
@@ -49,8 +50,7 @@ std::uint32_t Transit::slots(const TransitFacts& facts, std::uint32_t learners) 
 }
 
 void Transit::start() {
-  if (!facts_.failures) return;
-  for (std::uint32_t learner = 0; learner < ways_.size(); ++learner) schedule_change(learner, 0);
+  if (machines_) machines_->start();
 }
 
 Happening Transit::on_event(std::uint32_t event, double now) {
@@ -194,7 +194,7 @@ Happening Transit::reach(Shard& shard, std::uint32_t who, double now) {
   if (who != timer() && --ways_[who].coming == 0) {
     ways_[who].place = Place::queued;
     ways_[who].reached = now;
-    changes_ = 0;
+    if (machines_) machines_->note_progress();
   }
   if (service(who) == 0 && shard.waiting.empty() && shard.free_at <= now) return take_up(who);
   shard.waiting.push_back(who);
@@ -243,8 +243,8 @@ void Transit::pause(double now, double length) {
 bool Transit::postpone(std::uint32_t learner) {
   Way& way = ways_[learner];
   GRADRACE_CHECK(!way.due, "a learner computes one minibatch at a time");
-  way.due = way.down;
-  return way.down;
+  way.due = machines_ && machines_->is_down(learner);
+  return way.due;
 }
 
 TripFacts Transit::trip(std::uint32_t learner, double now) const {
@@ -283,7 +283,7 @@ TripFacts Transit::end(std::uint32_t learner, double now) {
 
 ExchangeTotals Transit::exchanged(std::uint32_t learner, double now) const {
   ExchangeTotals totals = totals_[learner];
-  if (ways_[learner].down) totals.down += now - ways_[learner].changed;
+  if (machines_) totals.down = machines_->down(learner, now);
   return totals;
 }
 
@@ -330,30 +330,14 @@ void Transit::clear_roads(double now) {
 }
 
 Happening Transit::change(std::uint32_t learner, double now) {
+  machines_->change(learner, now);
   Way& way = ways_[learner];
-  if (++changes_ > 1'000'000 + 1'000 * ways_.size()) {
-    throw RunError("learners failed " + std::to_string(changes_ / 2) +
-                   " times in a row and no gradient arrived: cluster.failures.up is too short for "
-                   "cluster.runtime, or the protocol waits for nobody");
-  }
-  if (way.down) totals_[learner].down += now - way.changed;
-  way.down = !way.down;
-  way.changed = now;
-  schedule_change(learner, now);
-  if (!way.down) return {std::exchange(way.due, false) ? Kind::back : Kind::passage, learner};
+  if (!machines_->is_down(learner))
+    return {std::exchange(way.due, false) ? Kind::back : Kind::passage, learner};
   way.follows = false;
   if (way.place == Place::nowhere || way.place == Place::queued) return {Kind::passage};
   way.due = true;
   return {Kind::loss, learner};
-}
-
-void Transit::schedule_change(std::uint32_t learner, double now) {
-  Way& way = ways_[learner];
-  const auto& law = way.down ? facts_.failures->down : facts_.failures->up;
-  const Purpose purpose = way.down ? Purpose::repair : Purpose::failure;
-  const double length = law->draw({seed_, replica_, purpose, learner, way.failures});
-  if (way.down) ++way.failures;
-  queue_.schedule(slot(machines) + learner, now + length, EventClass::arrival);
 }
 
 }  // namespace gradrace

@@ -14,6 +14,7 @@
 #include "sim/engine/code_history.h"
 #include "sim/engine/event_queue.h"
 #include "sim/engine/learner_totals.h"
+#include "sim/engine/machines.h"
 #include "sim/engine/shard_links.h"
 #include "sim/observer.h"
 #include "sim/random.h"
@@ -67,13 +68,6 @@ struct ServerTimes {
     const auto is_first = [this](double part) { return part == parts.front(); };
     return std::ranges::all_of(parts, is_first) ? shards() : 1;
   }
-};
-
-/// Learners that fail and come back: they are up and down in turns, for times drawn from these
-/// laws. What a learner pulls, computes or pushes when it fails is lost; when it is back it begins
-/// again, at the version of then.
-struct Failures {
-  std::shared_ptr<const Distribution> up, down;
 };
 
 struct TransitFacts {
@@ -165,16 +159,14 @@ class Transit {
     double left = 0;                // when the pull began, once outgoing
     double begin = 0, runtime = 0;  // of the computation, once away
     double reached = 0;             // the server, once queued
-    double changed = 0;             // when it went down, or came back
     std::uint32_t draw = 0;
-    std::uint32_t failures = 0;  // that are over
     std::uint32_t version = 0;   // of its model, as it is pulled whole
     std::uint32_t reads = 0;     // the version that it pulls, or pulled last
     std::uint32_t lacks = none;  // updates sent back, to pull; none: it pulls the model
     std::uint32_t coming = 0;    // parts of the model or the gradient that are not there yet
     std::uint16_t plan = 0;
     Place place = Place::nowhere;
-    bool down = false, due = false;
+    bool due = false;
     bool follows = false;  // it has a model to which updates are sent
 
     static constexpr std::uint32_t none = ~std::uint32_t{0};
@@ -231,7 +223,6 @@ class Transit {
   void receive(Shard& shard, double now);
   void withdraw(Shard& shard, std::uint32_t who);
   Happening change(std::uint32_t learner, double now);
-  void schedule_change(std::uint32_t learner, double now);
   TripFacts trip(std::uint32_t learner, double now) const;
 
   const TransitFacts& facts_;
@@ -251,7 +242,7 @@ class Transit {
   std::optional<ShardLinks> outgoing_, incoming_;
   std::vector<double> leaves_;          // [learner, shard]: when a part of a model will leave
   std::vector<std::uint32_t> untaken_;  // parts of the learners' gradients and the timer
-  std::uint64_t changes_ = 0;  // from up to down and back since a gradient reached the server
+  std::optional<Machines> machines_;    // empty: none fails
 };
 
 }  // namespace gradrace
