@@ -23,7 +23,10 @@ of the minibatch's time, and is exchanged when all learners have it and the part
 
 With `accumulate` m > 1 a learner computes m minibatches at the value that all hold, one after
 another, before the exchange; the update has the mean of all P m gradients, and what is sent is as
-large as one.)",
+large as one.
+
+Where learners fail (`cluster.failures`) an update has the mean of the gradients of those who are
+left; one that is back copies the value and takes part from the next step on.)",
     .source =
         "Patarasuk, Yuan, J. Parallel Distrib. Comput. 2009; Sergeev, Del Balso, arXiv "
         "1802.05799 (Horovod); buckets: Li et al., VLDB 2020 (PyTorch DDP)",
@@ -50,10 +53,10 @@ class AllReduce final : public PeerProtocol {
                       "1, or buckets: 1");
   }
 
-  AllReduce(const Config& config, std::uint32_t learners) : config_(config), learners_(learners) {}
+  AllReduce(const Config& config, std::uint32_t learners)
+      : config_(config), learners_(learners), members_(learners) {}
 
   void start(Peers& peers) override {
-    all_ = everyone(learners_);
     arrived_.reserve(k());
     made_.assign(learners_, 0);
     begin(peers);
@@ -65,6 +68,14 @@ class AllReduce final : public PeerProtocol {
     const bool last = part_ + 1 == config_.buckets;  // of the others the timer tells
     if (are_all_there() && last && !under_way_) exchange(peers);
   }
+
+  void on_leave(Peers& peers, std::uint32_t learner) override {
+    std::erase_if(arrived_, [&](const GradientFacts& its) { return its.learner == learner; });
+    made_[learner] = 0;
+    members_ = static_cast<std::uint32_t>(peers.present().size());
+    if (are_all_there() && !under_way_) exchange(peers);
+  }
+  void on_return(Peers&, std::uint32_t) override {}  // it comes in when a step begins
 
   void on_timer(Peers& peers) override { exchange(peers); }
 
@@ -81,9 +92,11 @@ class AllReduce final : public PeerProtocol {
             .sends_messages = true,
             .one_value = true,
             .one_group = true,
+            .goes_on_without = true,
+            .no_failures = config_.buckets > 1 ? "buckets" : "",
             .may_be_phase = true};
   }
-  std::uint32_t k() const override { return learners_ * config_.accumulate; }
+  std::uint32_t k() const override { return members_ * config_.accumulate; }
   std::uint32_t gradients_of_step() const override { return k(); }
 
   Theory theory(const Conditions& conditions) const override {
@@ -126,9 +139,10 @@ class AllReduce final : public PeerProtocol {
     arrived_.clear();
     part_ = 0;
     peers.compute_all();
+    members_ = static_cast<std::uint32_t>(peers.present().size());
     if (config_.buckets == 1) return;
     ready_.assign(config_.buckets - 1, 0);
-    for (const std::uint32_t learner : all_) {
+    for (const std::uint32_t learner : peers.present()) {
       const double length = peers.due(learner) - peers.time();
       for (std::uint32_t b = 1; b < config_.buckets; ++b) {
         const double share = 1 - config_.backward * (1 - static_cast<double>(b) / config_.buckets);
@@ -147,12 +161,12 @@ class AllReduce final : public PeerProtocol {
   void exchange(Peers& peers) {
     ++part_;
     under_way_ = true;
-    peers.collective(all_, 1.0 / config_.buckets, Payload::messages);
+    peers.collective(peers.present(), 1.0 / config_.buckets, Payload::messages);
   }
 
   const Config config_;
   const std::uint32_t learners_;
-  std::vector<std::uint32_t> all_;
+  std::uint32_t members_;  // of this step
   std::vector<GradientFacts> arrived_;
   std::vector<std::uint64_t> made_;  // [learner]: minibatches
   std::vector<double> ready_;        // [b - 1]: when all have part b, but for the last

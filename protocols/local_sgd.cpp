@@ -43,6 +43,9 @@ With `per_rate` Delta is divided by the learning rate, and the step multiplied b
 learnt parameters: statistics of batch normalisation stay averaged, and the optimiser's state as
 `momentum_state` says.
 
+Where learners fail (`cluster.failures`) those who are left average; one that is back copies a
+value and takes part from the next round on.
+
 With `compression` a learner sends how far its value has come since all had one, as a message, and
 the mean is of what is made of those.
 
@@ -76,7 +79,6 @@ class LocalSgd final : public PeerProtocol {
         learners_(learners) {}
 
   void start(Peers& peers) override {
-    all_ = everyone(learners_);
     period_.start(peers);
     x_ = before_ = mean_before_ = peers.value(0);
     messages_ = peers.makes_messages();
@@ -86,17 +88,24 @@ class LocalSgd final : public PeerProtocol {
   void on_gradient(Peers& peers, const GradientFacts& arrival) override {
     peers.step(arrival);
     if (++steps_[arrival.learner] < tau_) return peers.compute(arrival.learner);
-    if (++waiting_ == all_.size()) peers.collective(all_, 1, Payload::messages);
+    ++waiting_;
+    go_on(peers);
   }
 
   void on_exchange(Peers& peers, std::uint32_t) override {
-    peers.average_sent(all_, x_, state_);
+    peers.average_sent(peers.present(), x_, state_);
     if (config_.has_outer)
       outer_step(peers);
     else if (messages_)
-      x_ = peers.value(0);
+      x_ = common(peers);
     begin(peers);
   }
+
+  void on_leave(Peers& peers, std::uint32_t learner) override {
+    if (steps_[learner] == tau_) --waiting_;
+    if (!peers.exchanging(peers.present()[0])) go_on(peers);
+  }
+  void on_return(Peers&, std::uint32_t) override {}  // it comes in when a round begins
 
   void on_evaluation(Peers& peers, const Evaluation& evaluation) override {
     period_.look(peers, evaluation);
@@ -110,6 +119,7 @@ class LocalSgd final : public PeerProtocol {
             .together = true,
             .sends_messages = true,
             .one_group = true,
+            .goes_on_without = true,
             .keys_of_values = std::span(of_values).subspan(first, last - first),
             .may_be_phase = true};
   }
@@ -150,9 +160,16 @@ class LocalSgd final : public PeerProtocol {
   void begin(Peers& peers) {
     tau_ = period_.steps(peers.work());
     waiting_ = 0;
-    steps_.assign(all_.size(), 0);
+    steps_.assign(learners_, 0);
     peers.compute_all();
   }
+
+  void go_on(Peers& peers) {
+    if (waiting_ == peers.present().size()) peers.collective(peers.present(), 1, Payload::messages);
+  }
+
+  /// What all hold.
+  static ValueId common(const Peers& peers) { return peers.value(peers.present()[0]); }
 
   /// Of the mean that all hold.  With x' = x - eta v or x - eta (m v + Delta) the velocity is
   /// written as what it has moved: m v = m (x - x before), with nesterov + eta m (x before - mean
@@ -164,7 +181,7 @@ class LocalSgd final : public PeerProtocol {
     const double m = momentum * (scaled ? rate / rate_before_ : 1);
     const double along = nesterov ? eta * (1 + momentum) : eta;
     const double ahead = nesterov ? eta * m : 0;
-    const ValueId mean = peers.value(0);
+    const ValueId mean = common(peers);
     const Term terms[] = {{x_, 1 - along + ahead - (ahead - m)},
                           {before_, ahead - m},
                           {mean_before_, -ahead},
@@ -172,8 +189,8 @@ class LocalSgd final : public PeerProtocol {
     before_ = x_;
     rate_before_ = rate;
     if (nesterov) mean_before_ = mean;
-    peers.move(all_, terms);
-    x_ = peers.value(0);
+    peers.move(peers.present(), terms);
+    x_ = common(peers);
   }
 
   const Config config_;
@@ -184,7 +201,6 @@ class LocalSgd final : public PeerProtocol {
   ValueId x_ = 0, before_ = 0, mean_before_ = 0;  // of the outer step: now, and one step ago
   double rate_before_ = 0;
   bool messages_ = false;
-  std::vector<std::uint32_t> all_;
   std::vector<std::uint32_t> steps_;  // [learner], since the average
   std::size_t waiting_ = 0;
 };

@@ -30,13 +30,13 @@ struct TripFacts {
   double communicating() const { return (begin - left) + (reached - end) - reading; }
 };
 
-enum class ExchangeKind : std::uint8_t { collective, pair, gossip };
+enum class ExchangeKind : std::uint8_t { collective, pair, gossip, copy };
 
 /// What learners without a server exchange.
 struct ExchangeFacts {
   ExchangeKind kind;
-  std::span<const std::uint32_t> members;  // who are in it; of a gossip the one whose it is
-  std::span<const std::uint32_t> heard;    // and whom that one hears
+  std::span<const std::uint32_t> members;  // who are in it; of a gossip or copy the one whose it is
+  std::span<const std::uint32_t> heard;    // and whom that one hears, or copies
   double bytes;                            // that each has to share; 0 without a network
   std::uint64_t number = 0;                // in the order of their beginning, from 0
   double begin = 0, end = 0;

@@ -47,9 +47,16 @@ class Peers {
   /// Learners of a node, numbered node by node; all where the network has no nodes.
   virtual std::uint32_t per_node() const = 0;
 
-  /// The idle learner starts its next minibatch at its value.
+  /// Those who take part, in ascending order: none that has failed, and none that is back until it
+  /// computes.
+  virtual std::span<const std::uint32_t> present() const = 0;
+  virtual bool is_present(std::uint32_t learner) const = 0;
+
+  /// The idle learner starts its next minibatch at its value.  One that is back has that of the
+  /// lowest-numbered of its neighbours that are present.
   virtual void compute(std::uint32_t learner) = 0;
-  /// The same for every learner, in the order of their numbers; all are idle.
+  /// The same for every learner that is present or back, in the order of their numbers; all are
+  /// idle.
   virtual void compute_all() = 0;
   /// The learner's minibatch; null if it is idle.
   virtual const GradientFacts* computing(std::uint32_t learner) const = 0;
@@ -107,6 +114,9 @@ class Peers {
   /// is heard.
   virtual std::uint32_t gossip(std::uint32_t learner, std::span<const std::uint32_t> hears,
                                std::span<const std::uint32_t> heard_by) = 0;
+  /// Who are in that exchange, which is under way or has just ended: those who began it, but for
+  /// such as have failed.
+  virtual std::span<const std::uint32_t> members(std::uint32_t exchange) const = 0;
   /// Whether the learner is in an exchange.
   virtual bool exchanging(std::uint32_t learner) const = 0;
   /// A group that the learner asked for could not begin, as members were in another one.
@@ -142,8 +152,9 @@ inline std::vector<std::uint32_t> everyone(std::uint32_t learners) {
 /// Contract: as that of a ServerProtocol.
 class PeerProtocol : public Protocol {
  public:
-  /// t = 0: all hold the initial model and are idle.  State for each learner is allocated here, not
-  /// in the constructor: a scenario's reader makes protocols for their theory alone.
+  /// t = 0, or nobody is left and some are back: all hold one model, the initial one or a copy, and
+  /// are idle.  State for each learner is allocated here, not in the constructor: a scenario's
+  /// reader makes protocols for their theory alone.
   virtual void start(Peers& peers) { peers.compute_all(); }
 
   /// A learner finished a minibatch and is idle now.
@@ -154,6 +165,17 @@ class PeerProtocol : public Protocol {
 
   /// The time of Peers::timer() has come.
   virtual void on_timer(Peers& /*peers*/) {}
+
+  /// The learner, which was present, has failed; others are present.  Its minibatch and its
+  /// gradients that have moved nothing are lost, its exchange goes on without it or, where it was
+  /// alone, not at all.  Where the last one fails start() is called when one is back.
+  virtual void on_leave(Peers& /*peers*/, std::uint32_t /*learner*/) {}
+
+  /// The learner is back.
+  virtual void on_return(Peers& peers, std::uint32_t learner) { peers.compute(learner); }
+
+  /// Whom it may copy when it is back, in ascending order; empty: anybody.
+  virtual std::vector<std::uint32_t> neighbours(std::uint32_t /*learner*/) const { return {}; }
 
   /// The answer to Peers::evaluate_at(), at that time.
   virtual void on_evaluation(Peers& /*peers*/, const Evaluation& /*evaluation*/) {}

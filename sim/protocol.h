@@ -44,10 +44,12 @@ struct Traits {
   Exchange exchange = Exchange::collective;  // all or some of them
   bool together = false;  // update n is made when the last learner has made its n-th step, else
                           // every step is one; of `switch`: the phase that runs
-  bool sends_messages = false;   // all that it exchanges may be messages
-  bool one_value = false;        // learners have one value, the optimiser's state included
-  bool asks_for_groups = false;  // which may be in conflict
-  bool one_group = false;        // all learners, in every exchange
+  bool sends_messages = false;        // all that it exchanges may be messages
+  bool one_value = false;             // learners have one value, the optimiser's state included
+  bool asks_for_groups = false;       // which may be in conflict
+  bool one_group = false;             // all learners, in every exchange
+  bool goes_on_without = false;       // learners may fail: see PeerProtocol::on_leave()
+  std::string_view no_failures = {};  // its key with which they may not
   std::span<const std::string_view> keys_of_values{};  // its keys that are said, by another value
                                                        // than the default, and change no time
   /// It may be a phase of `switch`: start() at any time when all are idle and agree in their

@@ -74,6 +74,8 @@ class PhasePeers final : public Peers {
   const Work& work() const override { return peers_->work(); }
   std::uint64_t updates() const override { return peers_->updates(); }
   std::uint32_t per_node() const override { return peers_->per_node(); }
+  std::span<const std::uint32_t> present() const override { return peers_->present(); }
+  bool is_present(std::uint32_t learner) const override { return peers_->is_present(learner); }
   /// After all arrivals of the instant, one of which may end the phase.
   void compute(std::uint32_t learner) override {
     if (over_) return;
@@ -133,6 +135,9 @@ class PhasePeers final : public Peers {
   std::uint32_t gossip(std::uint32_t learner, std::span<const std::uint32_t> hears,
                        std::span<const std::uint32_t> heard_by) override {
     return over_ ? spare_ : begun(peers_->gossip(learner, hears, heard_by));
+  }
+  std::span<const std::uint32_t> members(std::uint32_t exchange) const override {
+    return peers_->members(exchange);
   }
   bool exchanging(std::uint32_t learner) const override { return peers_->exchanging(learner); }
   void count_conflict(std::uint32_t learner) override { peers_->count_conflict(learner); }

@@ -89,11 +89,7 @@ void Engine::fetch_coming() {
 Happening Engine::on_road(std::uint32_t slot) {
   const Happening happening = transit_->on_event(slot, time_);
   if (happening.kind == Kind::arrival) arrive(learners_[happening.learner]);
-  if (happening.kind == Kind::loss) {
-    queue_.remove(happening.learner);
-    stop(learners_[happening.learner]);
-    end(learners_[happening.learner].gradient, Ending::lost);
-  }
+  if (happening.kind == Kind::loss) fail(happening.learner);
   return happening;
 }
 

@@ -163,6 +163,25 @@ class Engine {
     }
   }
 
+  /// The learner fails, and what it computes is lost: whether there was something.  It is not idle
+  /// before recover().
+  bool fail(std::uint32_t number) {
+    Learner& learner = learners_[number];
+    const bool computed = learner.is_computing();
+    if (computed) {
+      queue_.remove(number);
+      stop(learner);
+      end(learner.gradient, Ending::lost);
+    } else {
+      stop_waiting(number);
+      learner.place = Learner::down;
+    }
+    return computed;
+  }
+  void recover(std::uint32_t learner) { wait(learner); }
+  /// Nothing will use a gradient that has arrived.
+  void lose(const GradientFacts& gradient) { discard(gradient); }
+
   /// The server makes an update, or is busy for so long.
   void on_update(std::uint16_t plan) {
     if (transit_) transit_->on_update(plan, time_);

@@ -43,10 +43,14 @@ bool Exchanges::on_event(std::uint32_t number, double now) {
     flow(number, now);
     return false;
   }
-  leave(number, now);
+  call_off(number, now);
+  return true;
+}
+
+void Exchanges::call_off(std::uint32_t number, double now) {
+  if (exchanges_[number].flows) leave(number, now);
   queue_.remove(first_slot_ + number);
   free_.push_back(number);
-  return true;
 }
 
 void Exchanges::flow(std::uint32_t number, double now) {

@@ -27,6 +27,9 @@ class Exchanges {
   /// The event of that exchange: true if it has ended, false if its bytes begin to flow.
   bool on_event(std::uint32_t number, double now);
 
+  /// It ends before its time; the next one has its number.
+  void call_off(std::uint32_t number, double now);
+
  private:
   struct Exchange {
     Transfer transfer;

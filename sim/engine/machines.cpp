@@ -1,5 +1,6 @@
 #include "sim/engine/machines.h"
 
+#include <cmath>
 #include <string>
 
 #include "sim/random.h"
@@ -9,13 +10,14 @@ namespace gradrace {
 
 Machines::Machines(const Failures& failures, std::uint64_t seed, std::uint32_t replica,
                    std::uint32_t learners, EventQueue& queue, std::uint32_t first_slot,
-                   EventClass event_class)
+                   EventClass event_class, bool may_stay_away)
     : failures_(failures),
       seed_(seed),
       replica_(replica),
       queue_(queue),
       first_slot_(first_slot),
       event_class_(event_class),
+      may_stay_away_(may_stay_away),
       machines_(learners) {}
 
 void Machines::start() {
@@ -41,6 +43,10 @@ void Machines::schedule(std::uint32_t learner, double now) {
   const Purpose purpose = machine.down ? Purpose::repair : Purpose::failure;
   const double length = law->draw({seed_, replica_, purpose, learner, machine.failures});
   if (machine.down) ++machine.failures;
+  if (std::isinf(now + length) && may_stay_away_) {
+    gone_ += machine.down;
+    return queue_.remove(first_slot_ + learner);
+  }
   queue_.schedule(first_slot_ + learner, now + length, event_class_);
 }
 

@@ -23,10 +23,11 @@ struct Failures {
 class Machines {
  public:
   /// The event of learner i has slot `first_slot` + i and that class.  The failures and the queue
-  /// must outlive it.
+  /// must outlive it.  A time that is infinite is RunError or, where a learner `may_stay_away`,
+  /// never over.
   Machines(const Failures& failures, std::uint64_t seed, std::uint32_t replica,
            std::uint32_t learners, EventQueue& queue, std::uint32_t first_slot,
-           EventClass event_class);
+           EventClass event_class, bool may_stay_away = false);
 
   /// The time of the first failures is drawn.
   void start();
@@ -38,6 +39,8 @@ class Machines {
   void note_progress() { changes_ = 0; }
 
   bool is_down(std::uint32_t learner) const { return machines_[learner].down; }
+  /// Whether some learner is up, or comes back.
+  bool is_any_left() const { return gone_ < machines_.size(); }
   /// For how long it has been.
   double down(std::uint32_t learner, double now) const {
     const Machine& machine = machines_[learner];
@@ -60,6 +63,8 @@ class Machines {
   EventQueue& queue_;
   const std::uint32_t first_slot_;
   const EventClass event_class_;
+  const bool may_stay_away_;
+  std::size_t gone_ = 0;           // for ever
   std::vector<Machine> machines_;  // of the learners
   std::uint64_t changes_ = 0;      // from up to down and back since there was progress
 };

@@ -20,10 +20,23 @@ PeerValues::PeerValues(const Race& race, std::uint32_t replica, PeerProtocol& pr
       exchanges_(network_, race.learners, engine.queue(), engine.first_exchange()),
       members_(race.learners),
       under_way_(observer ? race.learners : 0),
-      heard_(under_way_.size()),
+      heard_(observer || race.transit.failures ? race.learners : 0),
       peers_(race.learners),
+      present_(everyone(race.learners)),
       steps_(race.learners) {
   if (network_ && network_->communicator_setup > 0) communicators_.emplace(*network_);
+  if (!race.transit.failures) return;
+  machines_.emplace(*race.transit.failures, race.seed, replica, race.learners, engine.queue(),
+                    engine.first_exchange() + race.learners, EventClass::exchange, true);
+  orders_.resize(race.learners);
+  hearers_.resize(race.learners);
+  exchange_of_.resize(race.learners);
+  unused_.resize(race.learners);
+}
+
+void PeerValues::start() {
+  if (machines_) machines_->start();
+  protocol_.start(*this);
 }
 
 void PeerValues::on_arrival(std::uint32_t learner) {
@@ -32,20 +45,38 @@ void PeerValues::on_arrival(std::uint32_t learner) {
   peer.computing = false;
   const GradientFacts arrival = engine_.gradient(learner);
   engine_.settle(arrival, Ending::accepted);
+  if (machines_) [[unlikely]] {
+    machines_->note_progress();
+    unused_[learner].push_back(arrival);
+  }
   protocol_.on_gradient(*this, arrival);
 }
 
-void PeerValues::on_loss(std::uint32_t) { GRADRACE_CHECK(false, "learners without a server fail"); }
+void PeerValues::on_loss(std::uint32_t) {
+  GRADRACE_CHECK(false, "learners without a server have no roads to lose gradients on");
+}
 void PeerValues::on_return(std::uint32_t learner) { on_loss(learner); }
 
 void PeerValues::on_exchange(std::uint32_t exchange) {
+  if (exchange >= race_.learners) [[unlikely]]
+    return on_machine(exchange - race_.learners);
   if (!exchanges_.on_event(exchange, time())) return;
+  end_exchange(exchange);
+  if (machines_ && orders_[exchange].kind == ExchangeKind::copy) [[unlikely]]
+    return come_back(members_[exchange][0]);
+  protocol_.on_exchange(*this, exchange);
+}
+
+/// Its members are free.
+void PeerValues::end_exchange(std::uint32_t exchange) {
   for (const std::uint32_t learner : members_[exchange]) {
     clock(peers_[learner]);
     peers_[learner].exchanging = false;
   }
   if (observer_) tell(exchange);
-  protocol_.on_exchange(*this, exchange);
+  if (!machines_) return;
+  hearing_ -= !heard_[exchange].empty();
+  heard_[exchange].clear();
 }
 
 void PeerValues::finish() {
@@ -57,9 +88,9 @@ void PeerValues::finish() {
     sent += peers_[i].totals.sent;
     received += peers_[i].totals.received;
     const ExchangeTotals& its = peers_[i].totals;
-    const double idle = its.communicating + its.waiting + its.encoding;
+    const double idle = its.communicating + its.waiting + its.encoding + its.down;
     GRADRACE_CHECK(std::abs(totals[i].busy + idle - time()) <= 1e-9 * time(),
-                   "computing, waiting, communicating and encoding add up to the clock");
+                   "computing, waiting, communicating, encoding and down add up to the clock");
   }
   GRADRACE_CHECK(std::abs(sent - received) <= 1e-9 * sent, "bytes that are sent are received");
   if (!observer_) return;
@@ -81,13 +112,15 @@ void PeerValues::clock(Peer& peer) const {
     peer.totals.encoding += coding;
     peer.totals.communicating += passed - coding;
   } else {
-    peer.totals.waiting += passed;
+    (peer.presence == Presence::down ? peer.totals.down : peer.totals.waiting) += passed;
   }
 }
 
 void PeerValues::compute(std::uint32_t learner) {
   Peer& peer = peers_[learner];
   clock(peer);
+  if (peer.presence != Presence::present) [[unlikely]]
+    admit(learner);
   peer.computing = true;
   engine_.compute(learner, {peer.value, peer.age, race_.plan_at(plan_, updates())});
   ++totals_.dispatched;
@@ -95,7 +128,10 @@ void PeerValues::compute(std::uint32_t learner) {
 
 void PeerValues::compute_all() {
   engine_.queue().expect(race_.learners);
-  for (std::uint32_t learner = 0; learner < race_.learners; ++learner) compute(learner);
+  for (std::uint32_t learner = 0; learner < race_.learners; ++learner) {
+    const Presence presence = peers_[learner].presence;
+    if (presence == Presence::present || presence == Presence::back) compute(learner);
+  }
 }
 
 const GradientFacts* PeerValues::computing(std::uint32_t learner) const {
@@ -122,6 +158,8 @@ Use PeerValues::use(const GradientFacts& gradient, std::uint32_t gradients) {
   if (staleness >= staleness_counts_.size()) staleness_counts_.resize(staleness + 1);
   ++staleness_counts_[staleness];
   engine_.count_applied(gradient.learner);
+  if (machines_) [[unlikely]]
+    note_use(gradient);
   return {gradient.gradient, staleness,
           tape_.taped() ? eta(staleness, gradients) / gradients : not_known};
 }
@@ -173,7 +211,10 @@ void PeerValues::count(std::span<const GradientFacts> gradients) {
   for (const GradientFacts& gradient : gradients)
     samples += race_.plans[gradient.plan].recipe.minibatch;
   count_work(gradients.size(), samples);
-  if (!protocol_.traits().together || gradients.size() >= race_.learners) return update(gradients);
+  const Traits traits = protocol_.traits();
+  const bool at_once =
+      !traits.together || gradients.size() >= race_.learners || (machines_ && traits.one_value);
+  if (at_once) return update(gradients);
   for (const GradientFacts& gradient : gradients) {
     const std::uint64_t number = steps_.step(gradient.learner);
     if (!observer_) continue;
@@ -181,6 +222,11 @@ void PeerValues::count(std::span<const GradientFacts> gradients) {
     if (ahead > made_.size()) made_.resize(ahead);
     made_[ahead - 1].push_back(gradient);
   }
+  make_updates();
+}
+
+/// Those whose steps all have made.
+void PeerValues::make_updates() {
   while (steps_.next()) {
     std::vector<GradientFacts> made;
     if (observer_) made = std::move(made_.front()), made_.pop_front();
@@ -273,44 +319,45 @@ void PeerValues::move(std::span<const std::uint32_t> members, std::span<const Te
 
 std::uint32_t PeerValues::collective(std::span<const std::uint32_t> members, double share,
                                      Payload payload) {
-  transfer_ = {};
-  const double bytes = share * bytes_of(payload);
-  if (network_ && members.size() > 1) {
-    const PeerNetwork& network = network_for(payload);
-    transfer_ = collective_transfer(network, members, bytes, std::move(transfer_));
-    if (communicators_) transfer_.latency += communicators_->use(members);
-    for (std::uint32_t place = 0; place < members.size(); ++place) {
-      Traffic traffic = collective_traffic(
-          network.collective, static_cast<std::uint32_t>(members.size()), place, bytes);
-      traffic.messages *= network.rounds;
-      carry(members[place], traffic);
-    }
-  }
-  return begin({ExchangeKind::collective, members, {}, bytes});
+  return begin({ExchangeKind::collective, share * bytes_of(payload), payload}, members, {}, {});
 }
 
 std::uint32_t PeerValues::pair(std::uint32_t a, std::uint32_t b, std::optional<double> time) {
-  transfer_ = {};
-  if (network_) {
-    transfer_ = pair_transfer(*network_, a, b, network_->model_bytes, std::move(transfer_));
-    for (const std::uint32_t learner : {a, b})
-      carry(learner, neighbour_traffic(1, network_->model_bytes));
-  }
-  if (time) transfer_ = {.latency = *time};
   const std::uint32_t members[] = {std::min(a, b), std::max(a, b)};
-  return begin({ExchangeKind::pair, members, {}, model_bytes()});
+  return begin({ExchangeKind::pair, model_bytes(), Payload::models, time}, members, {}, {});
 }
 
 std::uint32_t PeerValues::gossip(std::uint32_t learner, std::span<const std::uint32_t> hears,
                                  std::span<const std::uint32_t> heard_by) {
-  transfer_ = {};
-  if (network_) {
-    const double bytes = network_->model_bytes;
+  return begin({ExchangeKind::gossip, model_bytes()}, {&learner, 1}, hears, heard_by);
+}
+
+/// What it asks of the links is transfer_, and what passes is counted.
+void PeerValues::load(const Order& order, Some members, Some hears, Some heard_by) {
+  const double bytes = order.bytes;
+  const auto count = static_cast<std::uint32_t>(members.size());
+  if (order.kind == ExchangeKind::collective && count > 1) {
+    const PeerNetwork& network = network_for(order.payload);
+    transfer_ = collective_transfer(network, members, bytes, std::move(transfer_));
+    if (communicators_) transfer_.latency += communicators_->use(members);
+    for (std::uint32_t place = 0; place < count; ++place) {
+      Traffic traffic = collective_traffic(network.collective, count, place, bytes);
+      traffic.messages *= network.rounds;
+      carry(members[place], traffic);
+    }
+  } else if (order.kind == ExchangeKind::pair && count > 1) {
+    transfer_ = pair_transfer(*network_, members[0], members[1], bytes, std::move(transfer_));
+    for (const std::uint32_t learner : members) carry(learner, neighbour_traffic(1, bytes));
+  } else if (!hears.empty()) {
     transfer_ =
-        neighbour_transfer(*network_, learner, hears, heard_by, bytes, std::move(transfer_));
-    carry(learner, neighbour_traffic(static_cast<std::uint32_t>(hears.size()), bytes));
+        neighbour_transfer(*network_, members[0], hears, heard_by, bytes, std::move(transfer_));
+    if (order.kind == ExchangeKind::copy) {
+      carry(members[0], {.received = bytes});
+      carry(hears[0], {.sent = bytes, .messages = 1});
+    } else {
+      carry(members[0], neighbour_traffic(static_cast<std::uint32_t>(hears.size()), bytes));
+    }
   }
-  return begin({ExchangeKind::gossip, {&learner, 1}, hears, model_bytes()});
 }
 
 void PeerValues::carry(std::uint32_t learner, const Traffic& traffic) {
@@ -320,9 +367,14 @@ void PeerValues::carry(std::uint32_t learner, const Traffic& traffic) {
   totals.messages += static_cast<double>(traffic.messages);
 }
 
-/// Of what transfer_ says.
-std::uint32_t PeerValues::begin(const ExchangeFacts& exchange) {
-  for (const std::uint32_t learner : exchange.members) {
+/// delay: before it begins.
+std::uint32_t PeerValues::begin(const Order& order, Some members, Some hears, Some heard_by,
+                                double delay) {
+  transfer_ = {};
+  if (network_) load(order, members, hears, heard_by);
+  if (order.time && members.size() > 1) transfer_ = {.latency = *order.time};
+  transfer_.latency += delay;
+  for (const std::uint32_t learner : members) {
     Peer& peer = peers_[learner];
     GRADRACE_CHECK(!peer.exchanging, "a learner is in one exchange at a time");
     clock(peer);
@@ -330,11 +382,18 @@ std::uint32_t PeerValues::begin(const ExchangeFacts& exchange) {
     peer.coded = time() + transfer_.coding;
   }
   const std::uint32_t number = exchanges_.begin(transfer_, time());
-  members_[number].assign(exchange.members.begin(), exchange.members.end());
-  if (!observer_) return number;
-  heard_[number].assign(exchange.heard.begin(), exchange.heard.end());
-  under_way_[number] = {exchange.kind,  members_[number], heard_[number],
-                        exchange.bytes, begun_++,         time()};
+  members_[number].assign(members.begin(), members.end());
+  if (machines_) [[unlikely]] {
+    for (const std::uint32_t learner : members) exchange_of_[learner] = number;
+    orders_[number] = order;
+    hearers_[number].assign(heard_by.begin(), heard_by.end());
+    hearing_ += !hears.empty();
+  }
+  if (!heard_.empty()) heard_[number].assign(hears.begin(), hears.end());
+  if (observer_) {
+    under_way_[number] = {order.kind,  members_[number], heard_[number],
+                          order.bytes, begun_++,         time()};
+  }
   return number;
 }
 
@@ -355,14 +414,20 @@ void PeerValues::deadlock(std::span<const std::uint32_t> circle) {
   for (const std::uint32_t learner : circle) standstill_ += " " + std::to_string(learner);
 }
 
-/// Of the learners' values, which are terms_ then; one that all of them hold is its own.
+/// Of the learners' values, which are terms_ then; one that all of them hold is its own.  Where
+/// nobody is left it is the initial model.
 ValueId PeerValues::mean() {
-  const ValueId first = peers_[0].value;
   terms_.clear();
+  if (present_.empty()) {
+    terms_.push_back({0, 1});
+    return 0;
+  }
+  const ValueId first = peers_[present_[0]].value;
   bool agree = true;
-  for (const Peer& peer : peers_) {
-    agree = agree && peer.value == first;
-    terms_.push_back({peer.value, 1.0 / race_.learners});
+  for (const std::uint32_t learner : present_) {
+    const ValueId value = peers_[learner].value;
+    agree = agree && value == first;
+    terms_.push_back({value, 1.0 / static_cast<double>(present_.size())});
   }
   return agree ? first
                : tape_.average(first, terms_, plan().stateful ? Summed::whole : Summed::parameters);
@@ -379,7 +444,7 @@ void PeerValues::evaluate(Evaluations& evaluations) {
 /// Each value once, those of the learners in their order.
 std::span<const ValueId> PeerValues::live() {
   live_.clear();
-  for (const Peer& peer : peers_) live_.push_back(peer.value);
+  for (const Peer& peer : peers_) live_.push_back(peer.value);  // of one that failed the initial
   if (!finished_) protocol_.hold(live_);
   std::vector<std::uint32_t> order(live_.size());
   std::iota(order.begin(), order.end(), 0);

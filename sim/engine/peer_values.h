@@ -9,6 +9,7 @@
 #include "sim/engine/communicators.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/exchanges.h"
+#include "sim/engine/machines.h"
 #include "sim/engine/owner.h"
 #include "sim/engine/race.h"
 #include "sim/engine/step_count.h"
@@ -20,14 +21,20 @@ namespace gradrace {
 
 /// Owner of a chain of values for each learner, and the orders of the protocol that they follow.
 ///
-/// Checks: computing, waiting, communicating and encoding add up to the clock, for each learner.
+/// Checks: computing, waiting, communicating, encoding and down add up to the clock, for each
+/// learner.
 class PeerValues final : public Owner, private Peers {
  public:
   /// All must outlive it; the observer may be null.
   PeerValues(const Race& race, std::uint32_t replica, PeerProtocol& protocol, Engine& engine,
              TapeWriter& tape, Observer* observer);
 
-  void start() override { protocol_.start(*this); }
+  /// Events that it may have pending at once: Engine's `exchanges`.
+  static std::uint32_t events(const Race& race) {
+    return race.transit.failures ? 2 * race.learners : race.learners;
+  }
+
+  void start() override;
   void on_arrival(std::uint32_t learner) override;
   void on_loss(std::uint32_t learner) override;
   void on_return(std::uint32_t learner) override;
@@ -47,6 +54,7 @@ class PeerValues final : public Owner, private Peers {
   std::vector<LearnerTotals> learner_totals() const override;
 
  private:
+  enum class Presence : std::uint8_t { present, down, copying, back };
   struct Peer {
     ValueId value = 0;
     std::uint32_t age = 0;   // changes of the value
@@ -54,6 +62,7 @@ class PeerValues final : public Owner, private Peers {
     double coded = 0;        // when the messages of its exchange are made and read
     std::uint32_t sent = 0;  // models, as messages
     bool computing = false, exchanging = false;
+    Presence presence = Presence::present;
     ExchangeTotals totals;
   };
 
@@ -62,6 +71,10 @@ class PeerValues final : public Owner, private Peers {
   double time() const override { return engine_.time(); }
   std::uint64_t updates() const override { return totals_.updates; }
   std::uint32_t per_node() const override;
+  std::span<const std::uint32_t> present() const override { return present_; }
+  bool is_present(std::uint32_t learner) const override {
+    return peers_[learner].presence == Presence::present;
+  }
   void compute(std::uint32_t learner) override;
   void compute_all() override;
   const GradientFacts* computing(std::uint32_t learner) const override;
@@ -86,6 +99,9 @@ class PeerValues final : public Owner, private Peers {
   std::uint32_t pair(std::uint32_t a, std::uint32_t b, std::optional<double> time) override;
   std::uint32_t gossip(std::uint32_t learner, std::span<const std::uint32_t> hears,
                        std::span<const std::uint32_t> heard_by) override;
+  std::span<const std::uint32_t> members(std::uint32_t exchange) const override {
+    return members_[exchange];
+  }
   bool exchanging(std::uint32_t learner) const override { return peers_[learner].exchanging; }
   void count_conflict(std::uint32_t learner) override { ++peers_[learner].totals.conflicts; }
   void timer(double time) override { engine_.set(Happening::Kind::timer, time); }
@@ -100,6 +116,7 @@ class PeerValues final : public Owner, private Peers {
   Use use(const GradientFacts& gradient, std::uint32_t gradients);
   void send(const GradientFacts& gradient, std::uint32_t gradients);
   void count(std::span<const GradientFacts> gradients);
+  void make_updates();
   void update(std::span<const GradientFacts> gradients);
   double model_bytes() const { return network_ ? network_->model_bytes : 0; }
   double bytes_of(Payload payload) const {
@@ -109,10 +126,34 @@ class PeerValues final : public Owner, private Peers {
     const bool whole = payload == Payload::models || !plan().message.compressor;
     return whole || !race_.peers_of_messages ? *network_ : *race_.peers_of_messages;
   }
-  std::uint32_t begin(const ExchangeFacts& exchange);
+  /// An exchange that is ordered.
+  struct Order {
+    ExchangeKind kind;
+    double bytes;
+    Payload payload = Payload::models;
+    std::optional<double> time = {};
+  };
+  using Some = std::span<const std::uint32_t>;
+  std::uint32_t begin(const Order& order, Some members, Some hears, Some heard_by,
+                      double delay = 0);
+  void load(const Order& order, Some members, Some hears, Some heard_by);
+  void end_exchange(std::uint32_t exchange);
   void tell(std::uint32_t exchange);
   void carry(std::uint32_t learner, const Traffic& traffic);
   ValueId mean();
+
+  // Learners that fail: failing_peers.cpp.
+  void on_machine(std::uint32_t learner);
+  void fail(std::uint32_t learner);
+  void leave_exchanges(std::uint32_t learner);
+  void go_on_without(std::uint32_t exchange, std::uint32_t learner);
+  void lose_gradients(std::uint32_t learner);
+  void note_use(const GradientFacts& gradient);
+  std::uint32_t source_of(std::uint32_t learner) const;
+  void copy(std::uint32_t learner);
+  void come_back(std::uint32_t learner);
+  void admit(std::uint32_t learner);
+  void begin_anew();
 
   const std::uint32_t replica_;
   PeerProtocol& protocol_;
@@ -124,10 +165,17 @@ class PeerValues final : public Owner, private Peers {
   Transfer transfer_;                                // kept for its memory
   std::vector<std::vector<std::uint32_t>> members_;  // [exchange], of those under way
   std::vector<ExchangeFacts> under_way_;             // the same; with an observer
-  std::vector<std::vector<std::uint32_t>> heard_;    // of those
+  std::vector<std::vector<std::uint32_t>> heard_;    // of those, and where learners fail; likewise
   std::uint64_t begun_ = 0;
 
   std::vector<Peer> peers_;
+  std::vector<std::uint32_t> present_;
+  std::optional<Machines> machines_;                 // the others where none fails are empty:
+  std::vector<Order> orders_;                        // [exchange], of those under way
+  std::vector<std::vector<std::uint32_t>> hearers_;  // likewise
+  std::vector<std::uint32_t> exchange_of_;           // [learner], that is in one
+  std::uint32_t hearing_ = 0;                        // exchanges under way in which some are heard
+  std::vector<std::vector<GradientFacts>> unused_;   // [learner], that have arrived
   std::vector<Use> uses_;  // of a step; kept for its memory, as are the next three
   std::vector<GradientFacts> used_;
   std::vector<Term> terms_, read_;

@@ -24,14 +24,15 @@ class RecordedPeers final : public Peers {
   const Work& work() const override { return peers_.work(); }
   std::uint64_t updates() const override { return peers_.updates(); }
   std::uint32_t per_node() const override { return peers_.per_node(); }
+  Members present() const override { return peers_.present(); }
+  bool is_present(std::uint32_t learner) const override { return peers_.is_present(learner); }
   void compute(std::uint32_t learner) override {
     note(PeerOrder::Kind::compute, {&learner, 1});
     peers_.compute(learner);
   }
   void compute_all() override {
-    for (std::uint32_t learner = 0; learner < learners(); ++learner)
-      note(PeerOrder::Kind::compute, {&learner, 1});
     peers_.compute_all();
+    for (const std::uint32_t learner : present()) note(PeerOrder::Kind::compute, {&learner, 1});
   }
   const GradientFacts* computing(std::uint32_t learner) const override {
     return peers_.computing(learner);
@@ -76,6 +77,7 @@ class RecordedPeers final : public Peers {
   std::uint32_t gossip(std::uint32_t learner, Members hears, Members heard_by) override {
     return peers_.gossip(learner, hears, heard_by);
   }
+  Members members(std::uint32_t exchange) const override { return peers_.members(exchange); }
   bool exchanging(std::uint32_t learner) const override { return peers_.exchanging(learner); }
   void count_conflict(std::uint32_t learner) override { peers_.count_conflict(learner); }
   void timer(double time) override { peers_.timer(time); }
@@ -118,6 +120,17 @@ class RecordedProtocol final : public PeerProtocol {
   void on_evaluation(Peers& peers, const Evaluation& evaluation) override {
     RecordedPeers recorded(peers, orders_);
     protocol_.on_evaluation(recorded, evaluation);
+  }
+  void on_leave(Peers& peers, std::uint32_t learner) override {
+    RecordedPeers recorded(peers, orders_);
+    protocol_.on_leave(recorded, learner);
+  }
+  void on_return(Peers& peers, std::uint32_t learner) override {
+    RecordedPeers recorded(peers, orders_);
+    protocol_.on_return(recorded, learner);
+  }
+  std::vector<std::uint32_t> neighbours(std::uint32_t learner) const override {
+    return protocol_.neighbours(learner);
   }
   Traits traits() const override { return protocol_.traits(); }
   std::vector<Change> changes() const override { return protocol_.changes(); }

@@ -193,6 +193,7 @@ void TraceRecorder::add(std::initializer_list<Cell> event) {
 }
 
 std::string TraceRecorder::name_of(const ExchangeFacts& exchange) const {
+  if (exchange.kind == ExchangeKind::copy) return "copy";
   if (exchange.kind != ExchangeKind::collective) return "exchange";
   return exchange.members.size() == learners_ ? "all-reduce" : "group";
 }
@@ -205,7 +206,9 @@ std::string TraceRecorder::arguments_of(const ExchangeFacts& exchange) const {
   const auto& members = exchange.members;
   std::string text = "\"exchange\":" + std::to_string(exchange.number) +
                      ",\"learners\":" + std::to_string(members.size() + exchange.heard.size());
-  if (exchange.kind == ExchangeKind::gossip) {
+  if (exchange.kind == ExchangeKind::copy) {
+    text += ",\"copies\":" + listed(exchange.heard);
+  } else if (exchange.kind == ExchangeKind::gossip) {
     text += ",\"hears\":" + listed(exchange.heard);
   } else if (members.size() < learners_) {
     text += ",\"members\":" + listed(members);

@@ -52,9 +52,11 @@ void visit_server(Fields& fields, std::optional<ServerTimes>& server) {
 }
 
 void visit_failures(Fields& fields, std::optional<Failures>& failures) {
-  if (!fields.open("failures", Need::none,
-                   "each learner fails and comes back; what it pulls, computes or pushes is lost, "
-                   "and it begins again when it is back")) {
+  if (!fields.open(
+          "failures", Need::none,
+          "each learner fails and comes back; what it pulls, computes, pushes or exchanges "
+          "is lost, and it begins again when it is back, without a server with a copy of "
+          "the lowest-numbered neighbour's value, while the others go on without it")) {
     return;
   }
   Failures read;
@@ -62,6 +64,11 @@ void visit_failures(Fields& fields, std::optional<Failures>& failures) {
             "law of the time from its start or return to its failure");
   read_kind(fields, "down", distribution_catalog(), read.down, Need::required,
             "law of the time from its failure to its return");
+  std::optional<double> reform;
+  fields.real("reform", reform, at_least(0),
+              "without a server: time before an exchange that lost a member begins again with the "
+              "others (default: 0)");
+  read.reform = reform.value_or(0);
   if (read.up && !(read.up->mean() > 0)) {
     fields.complain("up", "lasts no time, so that nothing would ever be computed",
                     "a law with mean > 0");

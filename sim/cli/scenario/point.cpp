@@ -208,6 +208,7 @@ Race Point::race() const {
 }
 
 Theory Point::theory() const {
+  if (cluster.transit.failures && !make_protocol().has_server()) return {};
   const auto law = common_law();
   const std::uint32_t samples = model ? model->minibatch() : 1;
   const ClusterRuntimes times = runtimes();

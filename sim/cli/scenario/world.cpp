@@ -38,6 +38,9 @@ void check_server(Fields& fields, const Point& point) {
                     "is for protocols without a server, whose learners have values of their own",
                     "mean");
   }
+  const auto& failures = point.cluster.transit.failures;
+  fields.idle("cluster.failures.reform", failures && failures->reform > 0,
+              "is for exchanges of learners without a server", "0, or without it");
   check_shards(fields, point);
 }
 
@@ -80,6 +83,28 @@ void examine_cards(Fields& fields, const PeerNetwork& network, std::uint32_t lea
   examine("shared", network.shared, "false, or per_node below cluster.learners");
 }
 
+bool goes_on_without(const AnyProtocol& protocol) {
+  return !protocol.has_server() && protocol->traits().goes_on_without;
+}
+
+/// Of learners without a server.
+void check_failures(Fields& fields, const Point& point, const AnyProtocol& protocol) {
+  const Traits traits = protocol->traits();
+  if (!traits.goes_on_without)
+    fields.complain("cluster.failures", "is not for this protocol, which waits for all learners",
+                    protocols_with(goes_on_without) + ", or a protocol of a server");
+  if (!traits.no_failures.empty())
+    fields.complain("protocol." + std::string(traits.no_failures),
+                    "does not go with learners that fail (cluster.failures)",
+                    "without it, or no failures");
+  if (point.with_compression())
+    fields.complain("compression", "does not go with learners that fail without a server",
+                    "without it, or no failures");
+  if (point.evaluated != EvaluatedValue::mean)
+    fields.complain("record.evaluate", "asks for values that learners have lost who failed",
+                    "mean");
+}
+
 void check_peers(Fields& fields, const Point& point, const AnyProtocol& protocol) {
   const TransitFacts& transit = point.cluster.transit;
   constexpr std::string_view of_server = "is for protocols of a server, and this one has none";
@@ -89,8 +114,7 @@ void check_peers(Fields& fields, const Point& point, const AnyProtocol& protocol
   }
   if (transit.server)
     fields.complain("cluster.server", std::string(of_server), std::string(or_server));
-  if (transit.failures)
-    fields.complain("cluster.failures", std::string(of_server), std::string(or_server));
+  if (transit.failures) check_failures(fields, point, protocol);
   const std::uint32_t least = protocol->traits().least_learners(),
                       learners = point.cluster.learners;
   if (learners < least) {

@@ -1,0 +1,136 @@
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "sim/engine/peer_values.h"
+#include "sim/message_text.h"
+
+namespace gradrace {
+
+/// The learner fails or comes back.
+void PeerValues::on_machine(std::uint32_t learner) {
+  clock(peers_[learner]);
+  machines_->change(learner, time());
+  machines_->is_down(learner) ? fail(learner) : copy(learner);
+  if (present_.empty()) begin_anew();
+}
+
+void PeerValues::fail(std::uint32_t learner) {
+  Peer& peer = peers_[learner];
+  const Presence before = peer.presence;
+  if (before == Presence::present) {
+    present_.erase(std::ranges::lower_bound(present_, learner));
+    lose_gradients(learner);
+  }
+  peer.presence = Presence::down;
+  peer.value = 0;
+  leave_exchanges(learner);
+  if (before != Presence::present) return;
+  steps_.leave(learner);
+  if (present_.empty()) return;
+  make_updates();
+  protocol_.on_leave(*this, learner);
+}
+
+/// What it computes, and what has moved no value.
+void PeerValues::lose_gradients(std::uint32_t learner) {
+  peers_[learner].computing = false;
+  totals_.lost += engine_.fail(learner) + unused_[learner].size();
+  for (const GradientFacts& gradient : unused_[learner]) engine_.lose(gradient);
+  unused_[learner].clear();
+}
+
+void PeerValues::note_use(const GradientFacts& gradient) {
+  std::erase_if(unused_[gradient.learner], [&](const GradientFacts& arrived) {
+    return arrived.gradient == gradient.gradient;
+  });
+}
+
+void PeerValues::leave_exchanges(std::uint32_t learner) {
+  if (peers_[learner].exchanging) go_on_without(exchange_of_[learner], learner);
+  for (std::uint32_t exchange = 0; hearing_ > 0 && exchange < heard_.size(); ++exchange)
+    if (std::ranges::find(heard_[exchange], learner) != heard_[exchange].end())
+      go_on_without(exchange, learner);
+}
+
+/// It begins again, with those who are left.
+void PeerValues::go_on_without(std::uint32_t exchange, std::uint32_t learner) {
+  std::vector<std::uint32_t> members = members_[exchange], hears = heard_[exchange],
+                             hearers = std::move(hearers_[exchange]);
+  end_exchange(exchange);
+  exchanges_.call_off(exchange, time());
+  for (auto* const some : {&members, &hears, &hearers}) std::erase(*some, learner);
+  if (members.empty()) return;
+  const Order order = orders_[exchange];
+  if (order.kind == ExchangeKind::copy) return copy(members[0]);
+  const std::uint32_t again = begin(order, members, hears, hearers, race_.transit.failures->reform);
+  GRADRACE_CHECK(again == exchange, "an exchange that begins again keeps its number");
+}
+
+/// The lowest-numbered of those who are present and its neighbours or, if there is none, present.
+std::uint32_t PeerValues::source_of(std::uint32_t learner) const {
+  for (const std::uint32_t other : protocol_.neighbours(learner))
+    if (is_present(other)) return other;
+  return present_[0];
+}
+
+/// A learner that is up again gets a value, if somebody has one.
+void PeerValues::copy(std::uint32_t learner) {
+  peers_[learner].presence = Presence::copying;
+  if (present_.empty()) return;
+  const std::uint32_t source = source_of(learner);
+  begin({ExchangeKind::copy, model_bytes()}, {&learner, 1}, {&source, 1}, {});
+}
+
+void PeerValues::come_back(std::uint32_t learner) {
+  peers_[learner].presence = Presence::back;
+  peers_[learner].value = peers_[source_of(learner)].value;
+  protocol_.on_return(*this, learner);
+}
+
+void PeerValues::admit(std::uint32_t learner) {
+  Peer& peer = peers_[learner];
+  GRADRACE_CHECK(peer.presence == Presence::back, "a learner that is down or copies computes");
+  std::uint64_t steps = steps_.all();
+  if (!present_.empty()) {
+    const std::uint32_t source = source_of(learner);
+    change(peer, peers_[source].value);
+    steps = steps_.made(source);
+  }
+  peer.presence = Presence::present;
+  present_.insert(std::ranges::lower_bound(present_, learner), learner);
+  steps_.join(learner, steps);
+  engine_.recover(learner);
+}
+
+/// Nobody is left.  Those who are up begin anew, at the copy that the lowest-numbered of them has
+/// or, if none has one, at the initial model.
+void PeerValues::begin_anew() {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  engine_.set(Happening::Kind::timer, never);
+  engine_.set(Happening::Kind::look, never);
+  const auto first = [this](Presence presence) {
+    return std::ranges::find(peers_, presence, &Peer::presence);
+  };
+  const auto back = first(Presence::back);
+  const ValueId value = back == peers_.end() ? 0 : back->value;
+  const bool any = back != peers_.end() || first(Presence::copying) != peers_.end();
+  if (!any) {
+    if (!machines_->is_any_left())
+      standstill_ = "at time " + short_number(time(), 17) +
+                    " all learners are down, and none of them comes back";
+    return;
+  }
+  made_.clear();
+  for (std::uint32_t learner = 0; learner < peers_.size(); ++learner) {
+    Peer& peer = peers_[learner];
+    peer.value = value;
+    if (peer.presence == Presence::copying) peer.presence = Presence::back;
+  }
+  ++changes_;
+  protocol_.start(*this);
+  for (Peer& peer : peers_)
+    if (peer.presence == Presence::down) peer.value = 0;
+}
+
+}  // namespace gradrace
