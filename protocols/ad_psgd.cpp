@@ -37,7 +37,10 @@ their own at the end of the exchange that they are in, or that waits for them, e
 once.  Learner i is there a neighbour of i +- 1 and i +- (1 + 2^k) mod P, 1 <= k <= floor(log2(P -
 1)), if one of the two is odd and the other even.  On the other graphs, which are those of d-psgd,
 everyone asks and answers: a learner asks one that it hears, when those who asked it before have
-been answered, and answers nobody until it has had its own exchange: that is how circles close.)",
+been answered, and answers nobody until it has had its own exchange: that is how circles close.
+
+Where learners fail (`cluster.failures`) only neighbours that are left are drawn; who waits for one
+that fails draws another, and without one it applies its gradient alone.)",
     .source =
         "Lian, Zhang, Zhang, Liu, ICML 2018; bipartite-exponential: the program of Assran, "
         "Loizou, Ballas, Rabbat, ICML 2019",
@@ -71,8 +74,9 @@ class AdPsgd final : public PeerProtocol {
 
   void start(Peers& peers) override {
     lists_ = NeighbourLists(graph_);
-    learners_.resize(graph_.learners());
+    learners_.assign(graph_.learners(), Learner());
     pairs_.resize(graph_.learners());
+    stuck_ = changed_ = false;
     PeerProtocol::start(peers);
   }
 
@@ -88,12 +92,36 @@ class AdPsgd final : public PeerProtocol {
 
   void on_exchange(Peers& peers, std::uint32_t exchange) override {
     const auto [asker, other] = pairs_[exchange];
-    const std::uint32_t members[] = {std::min(asker, other), std::max(asker, other)};
+    const auto members = peers.members(exchange);
+    const bool both = members.size() == 2, asked = both || members[0] == asker;
     peers.average(members);
-    apply(peers, asker);
-    while (!asks(other) && learners_[other].gradient) apply(peers, other);
-    go_on(peers, asker);
-    go_on(peers, other);
+    if (asked) apply(peers, asker);
+    while ((both || !asked) && !asks(other) && learners_[other].gradient) apply(peers, other);
+    if (asked) go_on(peers, asker);
+    if (both || !asked) go_on(peers, other);
+  }
+
+  void on_leave(Peers& peers, std::uint32_t learner) override {
+    changed_ = true;
+    Learner& its = learners_[learner];
+    if (its.partner != nobody) leave_line(learner, its.partner);
+    std::vector<std::uint32_t> askers;
+    for (std::uint32_t next = its.first; next != nobody; next = learners_[next].behind)
+      if (next != learner) askers.push_back(next);
+    const std::uint32_t choices = its.choices;
+    its = {};
+    its.choices = choices;
+    for (const std::uint32_t asker : askers) {  // who are to ask another
+      Learner& waiting = learners_[asker];
+      waiting.partner = nobody;
+      waiting.behind = std::exchange(waiting.first, asker);
+      if (waiting.behind == nobody) waiting.last = asker;
+    }
+    for (const std::uint32_t asker : askers) go_on(peers, asker);
+  }
+
+  std::vector<std::uint32_t> neighbours(std::uint32_t learner) const override {
+    return graph_.kind() == "complete" ? std::vector<std::uint32_t>{} : graph_.hears(learner);
   }
 
   /// A learner that asks does so again an exchange later at the earliest, and without overlap a
@@ -123,7 +151,9 @@ class AdPsgd final : public PeerProtocol {
     return theory;
   }
 
-  Traits traits() const override { return {.exchange = Traits::Exchange::of_pairs}; }
+  Traits traits() const override {
+    return {.exchange = Traits::Exchange::of_pairs, .goes_on_without = true};
+  }
 
  private:
   struct Learner {
@@ -195,10 +225,32 @@ class AdPsgd final : public PeerProtocol {
     pairs_[peers.pair(asker, number, pair_cost_)] = {asker, number};
   }
 
-  void ask(Peers& peers, std::uint32_t number) {
+  void leave_line(std::uint32_t asker, std::uint32_t number) {
+    std::uint32_t before = nobody, at = learners_[number].first;
+    while (at != asker) at = learners_[before = at].behind;
+    const std::uint32_t after = learners_[asker].behind;
+    (before == nobody ? learners_[number].first : learners_[before].behind) = after;
+    if (after == nobody) learners_[number].last = before;
+  }
+
+  /// One that is present, at random; nobody: none is.
+  std::uint32_t partner_of(Peers& peers, std::uint32_t number) {
     const auto neighbours = lists_.hears(number);
     Stream random = peers.random(number, learners_[number].choices++);
-    const std::uint32_t partner = neighbours[uniform_below(random, neighbours.size())];
+    if (!changed_) return neighbours[uniform_below(random, neighbours.size())];
+    present_.clear();
+    for (const std::uint32_t other : neighbours.all())
+      if (std::ranges::binary_search(peers.present(), other)) present_.push_back(other);
+    if (present_.empty()) return nobody;
+    return present_[uniform_below(random, static_cast<std::uint32_t>(present_.size()))];
+  }
+
+  void ask(Peers& peers, std::uint32_t number) {
+    const std::uint32_t partner = partner_of(peers, number);
+    if (partner == nobody) {
+      apply(peers, number);
+      return go_on(peers, number);
+    }
     learners_[number].partner = partner;
     line_up(number, partner);
     go_on(peers, partner);
@@ -225,9 +277,9 @@ class AdPsgd final : public PeerProtocol {
   // Of a run.
   NeighbourLists lists_;
   std::vector<Learner> learners_;
-  std::vector<Pair> pairs_;  // [exchange], of those under way
-  bool stuck_ = false;
-  std::vector<std::uint32_t> circle_;  // kept for its memory
+  std::vector<Pair> pairs_;                      // [exchange], of those under way
+  bool stuck_ = false, changed_ = false;         // changed: somebody has left
+  std::vector<std::uint32_t> circle_, present_;  // kept for their memory
 };
 
 }  // namespace

@@ -59,6 +59,7 @@ class AllReduce final : public PeerProtocol {
   void start(Peers& peers) override {
     arrived_.reserve(k());
     made_.assign(learners_, 0);
+    under_way_ = false;
     begin(peers);
   }
 

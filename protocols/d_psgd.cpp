@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,12 @@ neighbours alone.  With x_i the value of learner i and g_i a gradient there, `or
 A learner's exchange begins when it and all neighbours that it hears have their values of that step:
 adapt-first after the gradient, combine-first before it, so that the exchange overlaps with the
 computation.  With degree d, latency a, bandwidth 1 / b and S bytes it takes a + d S b.  Each keeps
-the state of its own optimiser; a decay of weights acts on what it steps from.)",
+the state of its own optimiser; a decay of weights acts on what it steps from.
+
+Where learners fail (`cluster.failures`) the weights of absent neighbours are added to the learner's
+own.  One that is back has a part from the step on that comes after the one that the neighbour
+furthest ahead is at; parts of the graph that were cut off from each other go on by themselves, and
+the one ahead waits there.)",
     .source =
         "Lian et al., NIPS 2017 (combine-first); adapt-first: Sayed, Foundations and "
         "Trends in Machine Learning 2014; exponential: Assran et al., ICML 2019",
@@ -55,14 +61,15 @@ class DPsgd final : public PeerProtocol {
 
   DPsgd(const Config& config, std::uint32_t learners)
       : adapt_first_(config.order == "adapt-first"),
+        directed_(config.graph == "exponential"),
         graph_(config.graph, learners),
         ahead_(static_cast<std::uint32_t>(std::bit_width(learners - 1)) + 1) {}
 
   void start(Peers& peers) override {
-    if (learners_.empty()) make_room();
+    make_room();
     PeerProtocol::start(peers);
     if (adapt_first_) return;
-    for (std::uint32_t learner = 0; learner < learners_.size(); ++learner) show(peers, learner);
+    for (const std::uint32_t learner : peers.present()) show(peers, learner);
   }
 
   void on_gradient(Peers& peers, const GradientFacts& arrival) override {
@@ -82,15 +89,47 @@ class DPsgd final : public PeerProtocol {
     peers.compute(learner);
   }
 
+  void on_leave(Peers& peers, std::uint32_t learner) override {
+    changed_ = true;
+    learners_[learner] = {};
+    learners_[learner].mixed = learners_[learner].from = never;
+    for (const std::uint32_t other : lists_.heard_by(learner).all()) look(peers, other);
+  }
+
+  void on_return(Peers& peers, std::uint32_t learner) override {
+    std::uint64_t step = learners_[peers.present()[0]].begun;
+    bool alone = true;
+    for (const std::uint32_t other : lists_.hears(learner).all()) {
+      if (!takes_part(other, never - 1)) continue;
+      step = alone ? learners_[other].begun : std::max(step, learners_[other].begun);
+      alone = false;
+    }
+    ++step;
+    Learner& state = learners_[learner];
+    state.shown = state.mixed = state.begun = state.from = step;
+    peers.join_at(learner, step);
+    peers.compute(learner);
+    if (!adapt_first_) show(peers, learner);
+  }
+
+  std::vector<std::uint32_t> neighbours(std::uint32_t learner) const override {
+    return graph_.kind() == "complete" ? std::vector<std::uint32_t>{} : graph_.hears(learner);
+  }
+
   Traits traits() const override {
-    return {.exchange = Traits::Exchange::of_neighbours, .together = true, .may_be_phase = true};
+    return {.exchange = Traits::Exchange::of_neighbours,
+            .together = true,
+            .goes_on_without = true,
+            .no_failures = directed_ ? "graph" : "",
+            .may_be_phase = true};
   }
   std::uint32_t k() const override { return graph_.learners(); }
 
   void hold(std::vector<ValueId>& live) const override {
     for (std::uint32_t learner = 0; learner < learners_.size(); ++learner) {
       for (const std::uint32_t other : lists_.hears(learner).all()) {
-        for (std::uint64_t step = learners_[learner].mixed; step < learners_[other].shown; ++step)
+        const std::uint64_t first = std::max(learners_[learner].mixed, learners_[other].from);
+        for (std::uint64_t step = first; step < learners_[other].shown; ++step)
           live.push_back(shown_[slot(other, step)]);
       }
     }
@@ -138,9 +177,16 @@ class DPsgd final : public PeerProtocol {
   struct Learner {
     std::uint64_t shown = 0;  // values, a step each
     std::uint64_t mixed = 0;  // averages made
+    std::uint64_t begun = 0;  // exchanges
+    std::uint64_t from = 0;   // the first step that it has a part in; never: it has failed
     GradientFacts gradient;   // combine-first
     bool half = false;        // combine-first: gradient or exchange is there, and not both
   };
+
+  static constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
+  bool takes_part(std::uint32_t learner, std::uint64_t step) const {
+    return learners_[learner].from <= step;
+  }
 
   /// The times of the learners' exchanges; `disturb`: they share NICs.
   struct Exchanges {
@@ -174,10 +220,11 @@ class DPsgd final : public PeerProtocol {
                          lists_.hears(learner).size() == graph_.degree(),
                      "the columns of W add to 1 as its rows do");
     }
-    learners_.resize(P);
+    learners_.assign(P, Learner());
     shown_.resize(std::size_t{P} * ahead_);
-    there_.resize(std::size_t{P} * ahead_);
+    there_.assign(std::size_t{P} * ahead_, 0);
     exchanging_.resize(P);
+    changed_ = false;
   }
 
   /// Of a learner's step.  One whose average is not made hears nobody who is ahead of it by more
@@ -190,6 +237,9 @@ class DPsgd final : public PeerProtocol {
   void show(Peers& peers, std::uint32_t learner) {
     const std::uint64_t step = learners_[learner].shown++;
     shown_[slot(learner, step)] = peers.value(learner);
+    if (changed_)
+      return with_itself(lists_.heard_by(learner), learner,
+                         [&](std::uint32_t other) { look(peers, other); });
     with_itself(lists_.heard_by(learner), learner,
                 [&](std::uint32_t other) { tell(peers, other, step); });
   }
@@ -202,16 +252,41 @@ class DPsgd final : public PeerProtocol {
     there = 0;
     heard_.assign(hears.begin(), hears.end());
     heard_by_.assign(heard_by.begin(), heard_by.end());
+    exchange(peers, learner);
+  }
+
+  void exchange(Peers& peers, std::uint32_t learner) {
+    ++learners_[learner].begun;
     exchanging_[peers.gossip(learner, heard_, heard_by_)] = learner;
+  }
+
+  /// Once somebody has left: whether all are there for the learner's next exchange.
+  void look(Peers& peers, std::uint32_t learner) {
+    const Learner& state = learners_[learner];
+    const std::uint64_t step = state.mixed;
+    if (state.shown <= step || state.begun > step) return;
+    heard_.clear();
+    for (const std::uint32_t other : lists_.hears(learner).all()) {
+      if (!takes_part(other, step)) continue;
+      if (learners_[other].shown <= step) return;
+      heard_.push_back(other);
+    }
+    heard_by_ = heard_;
+    exchange(peers, learner);
   }
 
   void mix(Peers& peers, std::uint32_t learner) {
     const std::uint64_t step = learners_[learner].mixed++;
     const auto neighbours = lists_.hears(learner);
     const double weight = 1.0 / (static_cast<double>(neighbours.size()) + 1);
+    double own = weight;
+    if (changed_)
+      for (const std::uint32_t other : neighbours.all())
+        if (!takes_part(other, step)) own += weight;
     terms_.clear();
     with_itself(neighbours, learner, [&](std::uint32_t other) {
-      terms_.push_back({shown_[slot(other, step)], weight});
+      if (!changed_ || takes_part(other, step))
+        terms_.push_back({shown_[slot(other, step)], other == learner ? own : weight});
     });
     peers.set(learner, peers.average(peers.value(learner), terms_));
   }
@@ -227,13 +302,14 @@ class DPsgd final : public PeerProtocol {
     show(peers, learner);
   }
 
-  const bool adapt_first_;
+  const bool adapt_first_, directed_;
   const Graph graph_;
   const std::uint32_t ahead_;  // steps of a learner that are kept
 
   // Of a run.
   NeighbourLists lists_;
   std::vector<Learner> learners_;
+  bool changed_ = false;                   // somebody has left
   std::vector<ValueId> shown_;             // [slot]
   std::vector<std::uint32_t> there_;       // [slot]: values of the step that the learner can hear
   std::vector<std::uint32_t> exchanging_;  // [exchange]: whose

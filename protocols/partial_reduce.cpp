@@ -14,7 +14,8 @@ constexpr Page page{
     .definition = R"(A learner makes a step by its own gradient and is ready.  A controller makes a
 group of the first `group` learners that are ready; a collective averages their values, each keeps
 its optimiser's state, and they go on.  Nobody waits for a learner that is slow, but for those left
-over while fewer than `group` are ready.  Every gradient is an update.)",
+over while fewer than `group` are ready.  Every gradient is an update.  Where learners fail
+(`cluster.failures`) a group has no more members than there are learners left.)",
     .source = "Miao, Nie, Shao, Yang, Jiang, Ma, Cui, SIGMOD 2021",
     .example = R"({"kind": "partial-reduce", "group": 3})"};
 
@@ -32,7 +33,7 @@ class PartialReduce final : public PeerProtocol {
       : group_(config.group), learners_(learners) {}
 
   void start(Peers& peers) override {
-    members_.resize(learners_);
+    ready_.clear();
     PeerProtocol::start(peers);
   }
 
@@ -40,16 +41,21 @@ class PartialReduce final : public PeerProtocol {
     peers.step(arrival);
     if (group_ == 1) return peers.compute(arrival.learner);
     ready_.push_back(arrival.learner);
-    if (ready_.size() < group_) return;
-    std::ranges::sort(ready_);
-    members_[peers.collective(ready_)].swap(ready_);
-    ready_.clear();
+    go_on(peers);
   }
 
   void on_exchange(Peers& peers, std::uint32_t exchange) override {
-    peers.average(members_[exchange]);
-    for (const std::uint32_t learner : members_[exchange]) peers.compute(learner);
+    const auto members = peers.members(exchange);
+    peers.average(members);
+    for (const std::uint32_t learner : members) peers.compute(learner);
   }
+
+  void on_leave(Peers& peers, std::uint32_t learner) override {
+    std::erase(ready_, learner);
+    go_on(peers);
+  }
+
+  Traits traits() const override { return {.goes_on_without = true}; }
 
   /// A learner's step is a minibatch and a collective, and more where it waits: not in groups of
   /// one or of all, nor where all minibatches take the same and nobody is left over.
@@ -76,9 +82,16 @@ class PartialReduce final : public PeerProtocol {
   }
 
  private:
+  void go_on(Peers& peers) {
+    if (ready_.empty() || ready_.size() < std::min<std::size_t>(group_, peers.present().size()))
+      return;
+    std::ranges::sort(ready_);
+    peers.collective(ready_);
+    ready_.clear();
+  }
+
   const std::uint32_t group_, learners_;
   std::vector<std::uint32_t> ready_;
-  std::vector<std::vector<std::uint32_t>> members_;  // [exchange], of those under way
 };
 
 }  // namespace

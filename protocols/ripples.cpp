@@ -41,6 +41,10 @@ are of one node.
 With `filter` C the request of learner i takes learner w only if c_i - c_w < C, where c counts
 requests.
 
+Where learners fail (`cluster.failures`) those that are absent are drawn for no group, and groups
+that were made with one go on without it; a group that has not begun and that it asked for is none
+any more.
+
 A conflict is a request whose group cannot begin, however soon its members come, before another
 group of one of them has ended.)",
     .source =
@@ -64,13 +68,12 @@ std::unique_ptr<GroupSchedule> make_schedule(const Config& config) {
 
 class Ripples final : public PeerProtocol {
  public:
-  explicit Ripples(const Config& config) : config_(config) {}
+  explicit Ripples(const Config& config)
+      : config_(config), by_table_(config.schedule == "static") {}
 
   void start(Peers& peers) override {
-    if (!schedule_) {
-      schedule_ = make_schedule(config_);
-      groups_.resize(config_.rule.learners);
-    }
+    schedule_ = make_schedule(config_);
+    groups_.resize(config_.rule.learners);
     PeerProtocol::start(peers);
   }
 
@@ -87,7 +90,21 @@ class Ripples final : public PeerProtocol {
     go_on(peers);
   }
 
-  Traits traits() const override { return {.asks_for_groups = true, .may_be_phase = true}; }
+  void on_leave(Peers& peers, std::uint32_t learner) override {
+    schedule_->leave(learner, ready_);
+    go_on(peers);
+  }
+  void on_return(Peers& peers, std::uint32_t learner) override {
+    schedule_->come_back(peers, learner);
+    peers.compute(learner);
+  }
+
+  Traits traits() const override {
+    return {.asks_for_groups = true,
+            .goes_on_without = true,
+            .no_failures = by_table_ ? "schedule" : "",
+            .may_be_phase = true};
+  }
 
   Theory theory(const Conditions& conditions) const override {
     Theory theory;
@@ -113,6 +130,7 @@ class Ripples final : public PeerProtocol {
   }
 
   const Config config_;
+  const bool by_table_;
   std::unique_ptr<GroupSchedule> schedule_;  // of a run
   std::vector<std::uint32_t> groups_;        // [exchange], of those under way
   std::vector<std::uint32_t> ready_, leaving_;

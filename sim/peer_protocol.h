@@ -50,7 +50,6 @@ class Peers {
   /// Those who take part, in ascending order: none that has failed, and none that is back until it
   /// computes.
   virtual std::span<const std::uint32_t> present() const = 0;
-  virtual bool is_present(std::uint32_t learner) const = 0;
 
   /// The idle learner starts its next minibatch at its value.  One that is back has that of the
   /// lowest-numbered of its neighbours that are present.
@@ -58,6 +57,9 @@ class Peers {
   /// The same for every learner that is present or back, in the order of their numbers; all are
   /// idle.
   virtual void compute_all() = 0;
+  /// The learner, which is back and will compute, is at that step, from 0, of those that learners
+  /// make together.  Without this it is where the learner is that it copies.
+  virtual void join_at(std::uint32_t learner, std::uint64_t step) = 0;
   /// The learner's minibatch; null if it is idle.
   virtual const GradientFacts* computing(std::uint32_t learner) const = 0;
   /// When the minibatch that it computes will be there.
@@ -168,7 +170,8 @@ class PeerProtocol : public Protocol {
 
   /// The learner, which was present, has failed; others are present.  Its minibatch and its
   /// gradients that have moved nothing are lost, its exchange goes on without it or, where it was
-  /// alone, not at all.  Where the last one fails start() is called when one is back.
+  /// alone, not at all.  Where the last one fails start() is called when one is back, and then
+  /// this of each that is not.
   virtual void on_leave(Peers& /*peers*/, std::uint32_t /*learner*/) {}
 
   /// The learner is back.

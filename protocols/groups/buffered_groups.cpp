@@ -14,7 +14,11 @@ namespace {
 class BufferedGroups : public GroupSchedule {
  public:
   explicit BufferedGroups(const GroupRule& rule)
-      : rule_(rule), requests_(rule), buffers_(rule.learners), empty_(rule.learners / 64 + 1) {
+      : rule_(rule),
+        requests_(rule),
+        buffers_(rule.learners),
+        empty_(rule.learners / 64 + 1),
+        asks_(rule.learners) {
     for (std::uint32_t learner = 0; learner < rule.learners; ++learner) mark_empty(learner, true);
   }
 
@@ -24,7 +28,9 @@ class BufferedGroups : public GroupSchedule {
     const std::uint32_t number = buffers_[learner].front();
     Group& group = groups_[number];
     if (group.first_of < group.members.size()) peers.count_conflict(learner);
-    if (++group.present == group.members.size()) ready.push_back(number);
+    ++group.present;
+    asks_[learner] = true;
+    try_to_begin(number, ready);
   }
 
   void finish(std::uint32_t group, std::vector<std::uint32_t>&,
@@ -37,9 +43,34 @@ class BufferedGroups : public GroupSchedule {
       } else {
         ++groups_[buffer.front()].first_of;
       }
+      asks_[member] = false;
       leaving.push_back(member);
     }
     unused_.push_back(group);
+  }
+
+  void leave(std::uint32_t learner, std::vector<std::uint32_t>& ready) override {
+    requests_.leave(learner);
+    mark_empty(learner, false);
+    std::vector<std::uint32_t> buffer;
+    buffer.swap(buffers_[learner]);
+    for (const std::uint32_t number : buffer) {
+      Group& group = groups_[number];
+      std::erase(group.members, learner);
+      if (number == buffer.front()) {
+        --group.first_of;
+        if (asks_[learner]) --group.present;
+      }
+      if (group.members.empty())
+        unused_.push_back(number);
+      else
+        try_to_begin(number, ready);
+    }
+    asks_[learner] = false;
+  }
+  void come_back(Peers& peers, std::uint32_t learner) override {
+    requests_.come_back(learner, peers.present()[0]);
+    mark_empty(learner, true);
   }
 
   std::span<const std::uint32_t> members(std::uint32_t group) const override {
@@ -76,6 +107,7 @@ class BufferedGroups : public GroupSchedule {
     Group& group = groups_[number];
     group.members.assign(members.begin(), members.end());
     group.first_of = group.present = 0;
+    group.begun = false;
     for (const std::uint32_t member : members) {
       if (buffers_[member].empty()) {
         ++group.first_of;
@@ -100,7 +132,15 @@ class BufferedGroups : public GroupSchedule {
     std::vector<std::uint32_t> members;
     std::size_t first_of = 0;  // members in whose buffers it is the first
     std::size_t present = 0;   // members that ask for it
+    bool begun = false;
   };
+
+  void try_to_begin(std::uint32_t number, std::vector<std::uint32_t>& ready) {
+    Group& group = groups_[number];
+    if (group.begun || group.present < group.members.size()) return;
+    group.begun = true;
+    ready.push_back(number);
+  }
 
   void mark_empty(std::uint32_t learner, bool empty) {
     const std::uint64_t bit = std::uint64_t{1} << learner % 64;
@@ -112,7 +152,8 @@ class BufferedGroups : public GroupSchedule {
   std::vector<Group> groups_;
   std::vector<std::uint32_t> unused_;                // of groups_
   std::vector<std::vector<std::uint32_t>> buffers_;  // [learner]
-  std::vector<std::uint64_t> empty_;                 // a bit for each learner whose buffer is
+  std::vector<std::uint64_t> empty_;  // a bit for each learner whose buffer is, and has not failed
+  std::vector<bool> asks_;            // [learner]: for the first of its buffer
   std::vector<std::uint32_t> idle_;
   std::vector<std::size_t> sizes_;
 };

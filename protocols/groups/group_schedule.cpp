@@ -42,7 +42,7 @@ std::uint32_t Requests::gather_others(std::uint32_t learner) {
 }
 
 void Requests::draw(std::uint32_t learner, Stream& random, std::vector<std::uint32_t>& members) {
-  const bool any = !rule_.filter;
+  const bool any = !rule_.filter && left_.empty();
   const std::uint32_t others = any ? rule_.learners - 1 : gather_others(learner);
   const std::uint32_t count = std::min(rule_.group - 1, others);
   choose(random, std::span(places_).first(others), count);

@@ -33,6 +33,12 @@ class GroupSchedule {
   virtual void finish(std::uint32_t group, std::vector<std::uint32_t>& ready,
                       std::vector<std::uint32_t>& leaving) = 0;
 
+  /// The learner has failed: it is in no group any more, also of those under way.  Groups that may
+  /// begin now go to the end of `ready`.
+  virtual void leave(std::uint32_t /*learner*/, std::vector<std::uint32_t>& /*ready*/) {}
+  /// It is back.
+  virtual void come_back(Peers& /*peers*/, std::uint32_t /*learner*/) {}
+
   /// Of a group that may begin and is not finished; they ascend.
   virtual std::span<const std::uint32_t> members(std::uint32_t group) const = 0;
 
@@ -71,7 +77,17 @@ class Requests {
   }
   /// Whether a request of the first may take the other.
   bool may_take(std::uint32_t learner, std::uint32_t other) const {
+    if (!left_.empty() && left_[other]) return false;
     return !rule_.filter || learner == other || counts_[learner] < counts_[other] + *rule_.filter;
+  }
+  void leave(std::uint32_t learner) {
+    left_.resize(counts_.size());
+    left_[learner] = true;
+  }
+  /// It has made as many as the other, or as before, if those are more.
+  void come_back(std::uint32_t learner, std::uint32_t other) {
+    left_[learner] = false;
+    counts_[learner] = std::max(counts_[learner], counts_[other]);
   }
   /// The learner and group - 1 others that it may take, or all if they are fewer, in ascending
   /// order.
@@ -82,7 +98,8 @@ class Requests {
 
   const GroupRule rule_;
   std::vector<std::uint32_t> counts_;  // [learner]
-  std::vector<std::uint32_t> places_;  // to draw from: 0, 1, ... but with a filter
+  std::vector<std::uint32_t> places_;  // to draw from: 0, 1, ... but where not all may be taken
+  std::vector<bool> left_;             // [learner]: has failed; empty: nobody ever has
 };
 
 /// Moves so many of the numbers to the front, each choice as likely as any other.

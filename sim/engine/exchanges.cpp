@@ -38,19 +38,24 @@ std::uint32_t Exchanges::begin(const Transfer& transfer, double now) {
   return number;
 }
 
+[[gnu::always_inline]] inline void Exchanges::end(std::uint32_t number, double now) {
+  leave(number, now);
+  queue_.remove(first_slot_ + number);
+  free_.push_back(number);
+}
+
 bool Exchanges::on_event(std::uint32_t number, double now) {
   if (!exchanges_[number].flows) {
     flow(number, now);
     return false;
   }
-  call_off(number, now);
+  end(number, now);
   return true;
 }
 
 void Exchanges::call_off(std::uint32_t number, double now) {
-  if (exchanges_[number].flows) leave(number, now);
-  queue_.remove(first_slot_ + number);
-  free_.push_back(number);
+  if (!exchanges_[number].flows) exchanges_[number].transfer.nics.clear();
+  end(number, now);
 }
 
 void Exchanges::flow(std::uint32_t number, double now) {

@@ -44,6 +44,7 @@ class Exchanges {
   void schedule(std::uint32_t number, double time) {
     queue_.schedule(first_slot_ + number, time, EventClass::exchange);
   }
+  void end(std::uint32_t number, double now);
   void flow(std::uint32_t number, double now);
   void leave(std::uint32_t number, double now);
   double rate(const Transfer& transfer) const;

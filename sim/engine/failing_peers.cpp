@@ -40,10 +40,22 @@ void PeerValues::lose_gradients(std::uint32_t learner) {
   unused_[learner].clear();
 }
 
+void PeerValues::note_arrival(const GradientFacts& gradient) {
+  machines_->note_progress();
+  unused_[gradient.learner].push_back(gradient);
+}
+
 void PeerValues::note_use(const GradientFacts& gradient) {
   std::erase_if(unused_[gradient.learner], [&](const GradientFacts& arrived) {
     return arrived.gradient == gradient.gradient;
   });
+}
+
+void PeerValues::note_order(std::uint32_t exchange, const Order& order, Some hears, Some hearers) {
+  for (const std::uint32_t learner : members_[exchange]) exchange_of_[learner] = exchange;
+  orders_[exchange] = order;
+  hearers_[exchange].assign(hearers.begin(), hearers.end());
+  hearing_ += !hears.empty();
 }
 
 void PeerValues::leave_exchanges(std::uint32_t learner) {
@@ -97,6 +109,7 @@ void PeerValues::admit(std::uint32_t learner) {
     change(peer, peers_[source].value);
     steps = steps_.made(source);
   }
+  if (joins_at_) steps = *std::exchange(joins_at_, {});
   peer.presence = Presence::present;
   present_.insert(std::ranges::lower_bound(present_, learner), learner);
   steps_.join(learner, steps);
@@ -129,8 +142,11 @@ void PeerValues::begin_anew() {
   }
   ++changes_;
   protocol_.start(*this);
-  for (Peer& peer : peers_)
-    if (peer.presence == Presence::down) peer.value = 0;
+  for (std::uint32_t learner = 0; learner < peers_.size(); ++learner) {
+    if (peers_[learner].presence != Presence::down) continue;
+    peers_[learner].value = 0;
+    protocol_.on_leave(*this, learner);
+  }
 }
 
 }  // namespace gradrace

@@ -21,6 +21,9 @@ Machines::Machines(const Failures& failures, std::uint64_t seed, std::uint32_t r
       machines_(learners) {}
 
 void Machines::start() {
+  for (const std::uint64_t learner : failures_.learners)
+    schedule(static_cast<std::uint32_t>(learner), 0);
+  if (!failures_.learners.empty()) return;
   for (std::uint32_t learner = 0; learner < machines_.size(); ++learner) schedule(learner, 0);
 }
 

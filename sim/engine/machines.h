@@ -15,6 +15,7 @@ namespace gradrace {
 /// With a server it begins again when it is back, at the version of then.
 struct Failures {
   std::shared_ptr<const Distribution> up, down;
+  std::vector<std::uint64_t> learners = {};  // that fail; empty: all
   double reform = 0;  // without a server: before an exchange begins again that lost a member
 };
 

@@ -45,10 +45,8 @@ void PeerValues::on_arrival(std::uint32_t learner) {
   peer.computing = false;
   const GradientFacts arrival = engine_.gradient(learner);
   engine_.settle(arrival, Ending::accepted);
-  if (machines_) [[unlikely]] {
-    machines_->note_progress();
-    unused_[learner].push_back(arrival);
-  }
+  if (machines_) [[unlikely]]
+    note_arrival(arrival);
   protocol_.on_gradient(*this, arrival);
 }
 
@@ -65,18 +63,6 @@ void PeerValues::on_exchange(std::uint32_t exchange) {
   if (machines_ && orders_[exchange].kind == ExchangeKind::copy) [[unlikely]]
     return come_back(members_[exchange][0]);
   protocol_.on_exchange(*this, exchange);
-}
-
-/// Its members are free.
-void PeerValues::end_exchange(std::uint32_t exchange) {
-  for (const std::uint32_t learner : members_[exchange]) {
-    clock(peers_[learner]);
-    peers_[learner].exchanging = false;
-  }
-  if (observer_) tell(exchange);
-  if (!machines_) return;
-  hearing_ -= !heard_[exchange].empty();
-  heard_[exchange].clear();
 }
 
 void PeerValues::finish() {
@@ -102,20 +88,6 @@ std::uint32_t PeerValues::per_node() const {
   return network_ && network_->per_node > 0 ? network_->per_node : race_.learners;
 }
 
-/// Its times, up to now.
-void PeerValues::clock(Peer& peer) const {
-  const double before = std::exchange(peer.since, time()), passed = time() - before;
-  if (peer.computing) {
-    if (peer.exchanging) peer.totals.hidden += passed;
-  } else if (peer.exchanging) {
-    const double coding = std::clamp(peer.coded - before, 0.0, passed);
-    peer.totals.encoding += coding;
-    peer.totals.communicating += passed - coding;
-  } else {
-    (peer.presence == Presence::down ? peer.totals.down : peer.totals.waiting) += passed;
-  }
-}
-
 void PeerValues::compute(std::uint32_t learner) {
   Peer& peer = peers_[learner];
   clock(peer);
@@ -128,10 +100,8 @@ void PeerValues::compute(std::uint32_t learner) {
 
 void PeerValues::compute_all() {
   engine_.queue().expect(race_.learners);
-  for (std::uint32_t learner = 0; learner < race_.learners; ++learner) {
-    const Presence presence = peers_[learner].presence;
-    if (presence == Presence::present || presence == Presence::back) compute(learner);
-  }
+  for (std::uint32_t learner = 0; learner < race_.learners; ++learner)
+    if (!machines_ || can_compute(learner)) compute(learner);
 }
 
 const GradientFacts* PeerValues::computing(std::uint32_t learner) const {
@@ -383,12 +353,8 @@ std::uint32_t PeerValues::begin(const Order& order, Some members, Some hears, So
   }
   const std::uint32_t number = exchanges_.begin(transfer_, time());
   members_[number].assign(members.begin(), members.end());
-  if (machines_) [[unlikely]] {
-    for (const std::uint32_t learner : members) exchange_of_[learner] = number;
-    orders_[number] = order;
-    hearers_[number].assign(heard_by.begin(), heard_by.end());
-    hearing_ += !hears.empty();
-  }
+  if (machines_) [[unlikely]]
+    note_order(number, order, hears, heard_by);
   if (!heard_.empty()) heard_[number].assign(hears.begin(), hears.end());
   if (observer_) {
     under_way_[number] = {order.kind,  members_[number], heard_[number],
@@ -444,7 +410,8 @@ void PeerValues::evaluate(Evaluations& evaluations) {
 /// Each value once, those of the learners in their order.
 std::span<const ValueId> PeerValues::live() {
   live_.clear();
-  for (const Peer& peer : peers_) live_.push_back(peer.value);  // of one that failed the initial
+  for (const Peer& peer : peers_) live_.push_back(peer.value);
+  if (machines_) live_.push_back(0);  // at which they begin anew
   if (!finished_) protocol_.hold(live_);
   std::vector<std::uint32_t> order(live_.size());
   std::iota(order.begin(), order.end(), 0);

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "sim/engine/communicators.h"
@@ -72,11 +74,9 @@ class PeerValues final : public Owner, private Peers {
   std::uint64_t updates() const override { return totals_.updates; }
   std::uint32_t per_node() const override;
   std::span<const std::uint32_t> present() const override { return present_; }
-  bool is_present(std::uint32_t learner) const override {
-    return peers_[learner].presence == Presence::present;
-  }
   void compute(std::uint32_t learner) override;
   void compute_all() override;
+  void join_at(std::uint32_t, std::uint64_t step) override { joins_at_ = step; }
   const GradientFacts* computing(std::uint32_t learner) const override;
   double due(std::uint32_t learner) const override { return engine_.due(learner); }
   ValueId value(std::uint32_t learner) const override { return peers_[learner].value; }
@@ -111,7 +111,19 @@ class PeerValues final : public Owner, private Peers {
 
   const Plan& plan() const { return race_.plans[race_.plan_at(plan_, updates())]; }
   ValueId sum(ValueId base, std::span<const Term> terms, Summed summed);
-  void clock(Peer& peer) const;
+  /// Its times, up to now.
+  [[gnu::always_inline]] void clock(Peer& peer) const {
+    const double before = std::exchange(peer.since, time()), passed = time() - before;
+    if (peer.computing) {
+      if (peer.exchanging) peer.totals.hidden += passed;
+    } else if (peer.exchanging) {
+      const double coding = std::clamp(peer.coded - before, 0.0, passed);
+      peer.totals.encoding += coding;
+      peer.totals.communicating += passed - coding;
+    } else {
+      (peer.presence == Presence::down ? peer.totals.down : peer.totals.waiting) += passed;
+    }
+  }
   void change(Peer& peer, ValueId value);
   Use use(const GradientFacts& gradient, std::uint32_t gradients);
   void send(const GradientFacts& gradient, std::uint32_t gradients);
@@ -137,7 +149,17 @@ class PeerValues final : public Owner, private Peers {
   std::uint32_t begin(const Order& order, Some members, Some hears, Some heard_by,
                       double delay = 0);
   void load(const Order& order, Some members, Some hears, Some heard_by);
-  void end_exchange(std::uint32_t exchange);
+  /// Its members are free.
+  [[gnu::always_inline]] void end_exchange(std::uint32_t exchange) {
+    for (const std::uint32_t learner : members_[exchange]) {
+      clock(peers_[learner]);
+      peers_[learner].exchanging = false;
+    }
+    if (observer_) tell(exchange);
+    if (!machines_) return;
+    hearing_ -= !heard_[exchange].empty();
+    heard_[exchange].clear();
+  }
   void tell(std::uint32_t exchange);
   void carry(std::uint32_t learner, const Traffic& traffic);
   ValueId mean();
@@ -148,7 +170,15 @@ class PeerValues final : public Owner, private Peers {
   void leave_exchanges(std::uint32_t learner);
   void go_on_without(std::uint32_t exchange, std::uint32_t learner);
   void lose_gradients(std::uint32_t learner);
+  void note_arrival(const GradientFacts& gradient);
   void note_use(const GradientFacts& gradient);
+  void note_order(std::uint32_t exchange, const Order& order, Some hears, Some hearers);
+  bool is_present(std::uint32_t learner) const {
+    return peers_[learner].presence == Presence::present;
+  }
+  bool can_compute(std::uint32_t learner) const {
+    return is_present(learner) || peers_[learner].presence == Presence::back;
+  }
   std::uint32_t source_of(std::uint32_t learner) const;
   void copy(std::uint32_t learner);
   void come_back(std::uint32_t learner);
@@ -176,6 +206,7 @@ class PeerValues final : public Owner, private Peers {
   std::vector<std::uint32_t> exchange_of_;           // [learner], that is in one
   std::uint32_t hearing_ = 0;                        // exchanges under way in which some are heard
   std::vector<std::vector<GradientFacts>> unused_;   // [learner], that have arrived
+  std::optional<std::uint64_t> joins_at_;            // step of the next that comes in
   std::vector<Use> uses_;  // of a step; kept for its memory, as are the next three
   std::vector<GradientFacts> used_;
   std::vector<Term> terms_, read_;

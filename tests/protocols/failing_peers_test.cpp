@@ -4,13 +4,16 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "models/make_device.h"
 #include "models/quadratic.h"
+#include "sim/engine/timing_plane.h"
 #include "sim/message_text.h"
 #include "tests/support/race_text.h"
 #include "tests/support/recorded_peers.h"
@@ -39,7 +42,9 @@ class OfLearners final : public StubLaw {
 
 Failures failures(Lists up, Lists down, double reform) {
   return {std::make_shared<OfLearners>(std::move(up)),
-          std::make_shared<OfLearners>(std::move(down)), reform};
+          std::make_shared<OfLearners>(std::move(down)),
+          {},
+          reform};
 }
 
 /// What happens, a line an event: "2.75 update 1: 0 2", "1.5 lose 1" (a minibatch) and "1-1.5
@@ -194,6 +199,176 @@ TEST_CASE("failing peers: local-sgd averages over those who are left, by hand") 
   x[0] = x[1] = x[2] = step({0, 2});
   step({0, 1, 2}), step({0, 1, 2});
   check_close(losses_of(race), expected);
+}
+
+TEST_CASE("failing peers: partial-reduce makes groups of those who are left, by hand") {
+  CHECK(log_of(three(R"({"kind": "partial-reduce", "group": 2})", 1.5, 8)) ==
+        Lines{"1 update 1: 0", "1 update 2: 1", "1 update 3: 2", "1-1.5 collective 0 1",
+              "1.5-1.75 collective 0", "2.75 update 4: 0", "2.75-3.75 collective 0 2",
+              "3.5-4 copy 1 of 0", "4.75 update 5: 0", "4.75 update 6: 2", "5 update 7: 1",
+              "4.75-5.75 collective 0 2", "6.75 update 8: 0", "6.75-6.75 collective 0 1"});
+}
+
+// Everybody hears everybody: 1 is at step 3 when it is back, as 0 has begun the exchange of step 1.
+TEST_CASE("failing peers: d-psgd adds weights of absent neighbours to the own, by hand") {
+  const Race race = three(R"({"kind": "d-psgd", "graph": "ring"})", 1.25, 4);
+  CHECK(log_of(race) == Lines{"1 update 1: 0 1 2", "1-1.25 gossip 1 of 0 2",
+                              "1-1.25 gossip 0 of 1 2", "1-1.25 gossip 2 of 0 1",
+                              "1.25-2 gossip 0 of 2", "1.25-2 gossip 2 of 0", "3 update 2: 0 2",
+                              "3-3.5 gossip 0 of 2", "3-3.5 gossip 2 of 0", "3.25-3.75 copy 1 of 0",
+                              "4.5 update 3: 0 2", "4.5-5 gossip 0 of 2", "4.5-5 gossip 2 of 0",
+                              "6 update 4: 1 0 2", "6-6 gossip 0 of 1 2", "6-6 gossip 1 of 0 2",
+                              "6-6 gossip 2 of 0 1"});
+  const Noisy F;
+  std::vector<std::vector<double>> x(3, {1, 1});
+  std::vector<std::uint32_t> draws(3, 0);
+  const auto step = [&](std::uint32_t i) { x[i] = F.step(x[i], i, draws[i]), ++draws[i]; };
+  const auto mix = [&] {  // without 1
+    const auto x0 = mean_of({x[0], x[0], x[2]});
+    x[2] = mean_of({x[0], x[2], x[2]});
+    x[0] = x0;
+  };
+  std::vector<double> expected{F.loss(x[0])};
+  step(0), step(1), step(2);
+  expected.push_back(F.loss(mean_of(x)));
+  mix(), step(0), step(2);
+  expected.push_back(F.loss(mean_of({x[0], x[2]})));
+  mix();
+  x[1] = x[0];
+  step(0), step(2);
+  expected.push_back(F.loss(mean_of(x)));
+  mix(), step(1), step(0), step(2);
+  expected.push_back(F.loss(mean_of(x)));
+  check_close(losses_of(race), expected);
+}
+
+// Learner 1 of a ring of five is absent for a while, and fails in the midst of minibatches: what
+// the others average keeps their mean, as the weights of each value add to 1, or for two learners
+// that have the same one to 2.
+TEST_CASE("failing peers: weights of d-psgd are doubly stochastic among those who are left") {
+  for (const std::string order : {"adapt-first", "combine-first"}) {
+    Race race = by_hand(R"({"kind": "d-psgd", "graph": "ring", "order": ")" + order + "\"}", 5,
+                        std::vector<double>(400, 1.0), 40);
+    race.peers.reset();
+    race.transit.failures = failures({{}, {7.5}, {}, {}, {}}, {{}, {10}, {}, {}, {}}, 0);
+    std::map<ValueId, double> sums;  // of the weights in rows, one for each value
+    std::size_t averages = 0;
+    TimingPlane plane(race, 0, true, nullptr);
+    for (End end = End::limit; end != End::finished;) {
+      const Segment& segment = plane.next_segment();
+      for (const Op& op : segment.ops) {
+        if (op.kind != Op::Kind::average || op.count == 5) continue;  // 5: an evaluation's
+        ++averages;
+        for (std::uint32_t i = op.first; i < op.first + op.count; ++i)
+          sums[segment.terms[i].value] += segment.terms[i].weight;
+      }
+      end = segment.end;
+    }
+    CHECK(averages > 150);
+    const auto uneven = std::ranges::count_if(sums, [](const auto& sum) {
+      return std::abs(sum.second - std::round(sum.second)) > 1e-12;
+    });
+    CHECK(uneven == 0);
+  }
+}
+
+TEST_CASE("failing peers: ad-psgd asks those who are left, by hand") {
+  // 1 asks 0 or 2 and fails in the exchange, and nobody else asks.
+  const Lines lines =
+      log_of(three(R"({"kind": "ad-psgd", "graph": "bipartite-exponential"})", 1.25, 8));
+  CHECK(std::ranges::count(lines, "1.25 lose 1") == 1);
+  const auto alone = [](const std::string& line) { return line.starts_with("1.25-1.5 pair"); };
+  CHECK(std::ranges::count_if(lines, alone) == 1);
+  CHECK(std::ranges::count(lines, "3.25-3.75 copy 1 of 0") == 1);
+}
+
+const std::vector<std::string> all_protocols{
+    R"({"kind": "all-reduce"})",
+    R"({"kind": "all-reduce", "accumulate": 2})",
+    R"({"kind": "local-sgd", "tau": 3})",
+    R"({"kind": "local-sgd", "tau": 2, "outer": {"momentum": 0.5, "nesterov": true}})",
+    R"({"kind": "d-psgd", "graph": "ring"})",
+    R"({"kind": "d-psgd", "graph": "complete", "order": "combine-first"})",
+    R"({"kind": "d-psgd", "graph": "ring", "order": "combine-first"})",
+    R"({"kind": "ad-psgd", "graph": "bipartite-exponential"})",
+    R"({"kind": "ad-psgd", "graph": "bipartite-exponential", "overlap": false})",
+    R"({"kind": "partial-reduce", "group": 3})",
+    R"({"kind": "ripples", "schedule": "random"})",
+    R"({"kind": "ripples", "schedule": "random", "filter": 3})",
+    R"({"kind": "ripples", "schedule": "group-buffer"})",
+    R"({"kind": "ripples", "schedule": "group-division"})",
+    R"({"kind": "ripples", "schedule": "inter-intra"})"};
+
+// The engine checks that times add up to the clock, and every average's weights to 1.
+TEST_CASE("failing peers: on random clusters every run comes to its end") {
+  std::mt19937 random(1);
+  const auto between = [&](double low, double high) {
+    return std::uniform_real_distribution<>(low, high)(random);
+  };
+  for (int cluster = 0; cluster < 40; ++cluster) {
+    const auto law = [](double mean) {
+      return R"({"distribution": "exponential", "mean": )" + std::to_string(mean) + "}";
+    };
+    const int learners = 4 + static_cast<int>(between(0, 6));
+    const std::string network =
+        cluster % 4 == 0
+            ? ""
+            : std::string(R"("network": {"topology": ")") +
+                  (cluster % 4 == 1
+                       ? R"(mesh", "latency": 0.1, "bandwidth": 10)"
+                       : R"(nodes", "per_node": 2, "inside": {}, "between": {"bandwidth": 5})") +
+                  R"(, "model_bytes": 1}, )";
+    for (const std::string& protocol : all_protocols) {
+      CAPTURE(cluster);
+      CAPTURE(protocol);
+      const Point point = point_from(
+          R"({"cluster": {"learners": )" + std::to_string(learners) + R"(, "runtime": )" + law(1) +
+          ", " + network + R"("failures": {"up": )" + law(between(1, 20)) + R"(, "down": )" +
+          law(between(0.1, 10)) + R"(, "reform": )" + std::to_string(cluster % 3 * 0.3) +
+          R"(}}, "protocol": )" + protocol +
+          R"(, "stop": {"updates": 200}, "model": {"kind": "quadratic", "dimensions": 2},
+             "learning_rate": {"kind": "constant", "eta": 0.1}, "record": {"every_updates": 20}})");
+      const RaceRecord record = run_training(point);
+      CHECK(record.reason == "");
+      CHECK(record.status == Status::finished);
+      CHECK(record.totals.updates >= 200);
+      CHECK(record.totals.dispatched >= record.totals.applied + record.totals.lost);
+      CHECK(record.totals.dispatched <= record.totals.applied + record.totals.lost + 3u * 10 * 2);
+      double down = 0;
+      for (const LearnerTotals& learner : record.learners) {
+        const ExchangeTotals& its = learner.exchanged;
+        down += its.down;
+        CHECK(std::abs(learner.busy + its.communicating + its.waiting + its.down -
+                       record.totals.time) <= 1e-9 * record.totals.time);
+      }
+      CHECK(down > 0);
+      RunRecord small = run_race({.race = point.race(), .segment_limit = 1},
+                                 make_device(*point.model, {point.device, point.rows}).get());
+      CHECK(small.hash == record.hash);
+    }
+  }
+}
+
+// The draws are those of the learner alone, with a server or without one.
+TEST_CASE("failing peers: those alone fail that are named, when they would among all") {
+  const auto down = [](const std::string& protocol, const std::string& named) {
+    const Race race =
+        point_from(R"({"cluster": {"learners": 4, "runtime": {"distribution":
+        "exponential", "mean": 1}, "failures": {"up": {"distribution": "exponential", "mean": 5},
+        "down": {"distribution": "exponential", "mean": 2})" +
+                   named + R"(}}, "protocol": )" + protocol + R"(, "stop": {"time": 50}})")
+            .race();
+    std::vector<double> times;
+    for (const LearnerTotals& learner : run_timing(race).learners)
+      times.push_back(learner.exchanged.down);
+    return times;
+  };
+  const auto all = down(R"({"kind": "all-reduce"})", "");
+  CHECK(down(R"({"kind": "partial-reduce", "group": 2})", "") == all);
+  CHECK(down(R"({"kind": "async"})", "") == all);
+  const std::vector<double> some{0, all[1], 0, all[3]};
+  CHECK(down(R"({"kind": "all-reduce"})", R"(, "learners": [1, 3])") == some);
+  CHECK(down(R"({"kind": "async"})", R"(, "learners": [3, 1])") == some);
 }
 
 // Learner 1 fails first and is back first, alone; 0 copies 1 then, and 2 stays away.

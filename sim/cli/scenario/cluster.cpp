@@ -51,7 +51,7 @@ void visit_server(Fields& fields, std::optional<ServerTimes>& server) {
   fields.close();
 }
 
-void visit_failures(Fields& fields, std::optional<Failures>& failures) {
+void visit_failures(Fields& fields, std::optional<Failures>& failures, std::uint32_t learners) {
   if (!fields.open(
           "failures", Need::none,
           "each learner fails and comes back; what it pulls, computes, pushes or exchanges "
@@ -64,6 +64,10 @@ void visit_failures(Fields& fields, std::optional<Failures>& failures) {
             "law of the time from its start or return to its failure");
   read_kind(fields, "down", distribution_catalog(), read.down, Need::required,
             "law of the time from its failure to its return");
+  fields.integers("learners", read.learners, Need::none, between(0, learners - 1.0),
+                  "numbers of those that fail, from 0 (default: all)");
+  if (fields.good() && fields.has("learners") && read.learners.empty())
+    fields.complain("learners", "names nobody, so that none fails", "numbers, or without failures");
   std::optional<double> reform;
   fields.real("reform", reform, at_least(0),
               "without a server: time before an exchange that lost a member begins again with the "
@@ -126,7 +130,7 @@ void visit_cluster(Fields& fields, Cluster& cluster) {
     cluster.transit.network = std::make_shared<const ServerLinks>(*std::move(network.server));
   cluster.peers = network.peers;
   visit_server(fields, cluster.transit.server);
-  visit_failures(fields, cluster.transit.failures);
+  visit_failures(fields, cluster.transit.failures, cluster.learners);
   std::optional<double> price, of_bytes;  // for the manifest, of which reports read them
   fields.real("price", price, at_least(0),
               "of a machine for a unit of simulated time, in any currency; changes no run: "

@@ -96,7 +96,7 @@ void check_failures(Fields& fields, const Point& point, const AnyProtocol& proto
   if (!traits.no_failures.empty())
     fields.complain("protocol." + std::string(traits.no_failures),
                     "does not go with learners that fail (cluster.failures)",
-                    "without it, or no failures");
+                    "another value, or no failures");
   if (point.with_compression())
     fields.complain("compression", "does not go with learners that fail without a server",
                     "without it, or no failures");
