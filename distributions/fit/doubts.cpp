@@ -150,6 +150,24 @@ std::string means_text(const Trace& trace, const std::vector<std::size_t>& draws
          " without";
 }
 
+/// Of one learner whose first time is three times as long as any other of it, and is a twentieth of
+/// all its time or more.
+std::string first_time_text(const Trace& trace, std::size_t skipped) {
+  for (std::size_t learner = 0; learner < trace.series.size(); ++learner) {
+    const auto& times = trace.series[learner];
+    if (times.size() < 3) continue;
+    const double most = *std::max_element(times.begin() + 1, times.end());
+    const double others = std::accumulate(times.begin() + 1, times.end(), 0.0);
+    if (!(times.front() > 3 * most && 20 * times.front() > others)) continue;
+    return "the first time of learner " + trace.learners[learner] + ", " +
+           short_number(times.front(), 3) + ", stands far above its others, " +
+           short_number(others / static_cast<double>(times.size() - 1), 3) +
+           " in the mean, as a step does that compiles or warms up: --skip " +
+           std::to_string(skipped + 1) + " leaves out the first of each learner";
+  }
+  return {};
+}
+
 void tell_common_outliers(const Trace& trace, std::size_t skipped,
                           std::vector<std::string>& doubts) {
   std::size_t slow = slow_beginning(trace);
@@ -167,6 +185,9 @@ void tell_common_outliers(const Trace& trace, std::size_t skipped,
     doubts.push_back(whose + (one ? " stands" : " stand") +
                      " far above the others, as steps do that compile or warm up; " +
                      means_text(trace, draws) + ": say --skip " + std::to_string(skipped + slow));
+  } else if (const std::string first = several ? first_time_text(trace, skipped) : "";
+             !first.empty()) {
+    doubts.push_back(first);
   }
   std::erase_if(common, [&](std::size_t draw) { return draw < slow; });
   if (common.empty()) return;

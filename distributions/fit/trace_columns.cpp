@@ -252,6 +252,17 @@ Names learner_columns(const Table& table) {
   return tells && 3 * pairs <= table.rows.size() ? both : Names{place};
 }
 
+/// Of a row that has names, below lines of text.
+std::string names_hint(const Table& table) {
+  constexpr std::size_t looked_at = 20;
+  for (std::size_t row = 0; row < std::min(looked_at, table.rows.size()); ++row)
+    if (std::ranges::any_of(table.rows[row], says_time) &&
+        std::ranges::none_of(table.rows[row], is_number))
+      return "; or, where line " + std::to_string(table.lines[row]) +
+             " has the names, without the lines above it";
+  return {};
+}
+
 std::string chosen_time(const Table& table, const TraceRequest& request,
                         const TraceColumns& columns) {
   Names candidates;
@@ -271,7 +282,7 @@ std::string chosen_time(const Table& table, const TraceRequest& request,
           (candidates.empty() ? "no column's name says time, ms, seconds or duration"
            : durations        ? "more than one says so by its name: " + listed(candidates)
                        : "those that say so are of a begin or an end: " + listed(candidates)),
-      listed(table.names) + wide_hint(table) + other_hint(table));
+      listed(table.names) + names_hint(table) + wide_hint(table) + other_hint(table));
 }
 
 void choose_learners(const Table& table, const TraceRequest& request, TraceColumns& columns) {

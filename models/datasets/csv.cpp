@@ -147,6 +147,10 @@ std::string cure_of(const Columns& columns, std::size_t column, const std::strin
   if (cell.empty() && columns.names[column].empty())
     return "; a separator at the end of each line is to be left out";
   if (cell.find_first_of("%$") != cell.npos) return "; signs such as % and $ are to be left out";
+  std::string without = cell;
+  std::erase(without, ',');
+  if (without != cell && finite_number(without))
+    return "; commas are to be left out: between thousands, or a decimal point in their place";
   const bool has_digit = cell.find_first_of("0123456789") != cell.npos;
   const auto parts =
       std::ranges::count_if(cell, [](char c) { return c == '-' || c == '/' || c == ':'; });

@@ -53,6 +53,8 @@ class File {
     if (!line.skip(':')) line.defect("expected a colon after index " + std::to_string(index));
     const std::string_view text = line.rest();
     const double number = line.real();
+    if (line.rest().starts_with(':'))
+      line.defect("has field:index:value, as files of LIBFFM do; leave the fields out");
     const auto kept = in_single_precision(number);
     if (!kept) line.defect(beyond_single_precision(number));
     if (*kept == 0 && rows.notes.empty() &&

@@ -163,7 +163,8 @@ class Maker {
       throw TraceError("begin",
                        place_of(table_, bad->row) + "from " + request_.begin + " to " +
                            request_.end + " must be a time, got " + short_number(bad->time),
-                       "a finite number > 0");
+                       "an end after its begin; stamps that pass midnight with their date, as "
+                       "2026-03-03T23:58:00");
     }
     if (request_.items > 0) {
       for (auto& one : series) one.time = request_.items / one.time;

@@ -175,7 +175,8 @@ void refuse_time(const Table& table, std::size_t row, std::size_t column, std::s
           (is_clock ? ", 1:02.5 (minutes and seconds), or a stamp as ISO 8601 has it "
                       "(2026-03-03T09:58:09.5)"
                     : "") +
-          (!begins && 10 * more < table.rows.size() && cell.find_first_of("'*") == std::string::npos
+          (!begins && (is_blank(cell) || 10 * more < table.rows.size()) &&
+                   cell.find_first_of("'*") == std::string::npos
                ? "; or --where '" + table.names[column] + "!=" + std::string(trimmed(cell)) +
                      "', which leaves such rows out"
                : "") +

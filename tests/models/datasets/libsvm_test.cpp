@@ -134,6 +134,7 @@ TEST_CASE("libsvm: every defect is said with file and line") {
       {"\n# nothing\n", ": has no rows"},
       {"1 1:1\nyes 1:1\n", R"(:2: expected a finite number, found "yes 1:1")"},
       {"1 1:1\nnan 1:1\n", R"(:2: expected a finite number, found "nan 1:1")"},
+      {"1 0:1:0.5\n", ":1: has field:index:value, as files of LIBFFM do; leave the fields out"},
       {"1 -1:1\n", R"(:1: expected an integer from 0 to 4294967294, found "-1:1")"},
       {"1 0:1 1:2\n", ": has training rows of one label only, 1"},
       {"1,2 1:1\n", ":1: has several labels, and a row is of one class; such data cannot be read"},

@@ -167,6 +167,24 @@ class Rows(Input):
         self.trace(lines(header, table))
         return steps
 
+    def test_refusals_of_odd_rows_name_the_cure(self):
+        self.trace(json.dumps({"step": 0, "step_time": 0.5}) + "\n" + 9 * (json.dumps({"step": 1, "loss": 1.0}) + "\n"), "log.jsonl")
+        self.assertIn("--where 'step_time!='", self.refused("log.jsonl"))
+        self.trace(lines("machine,start,end", [("m0", "23:58:00", "23:59:30"), ("m0", "23:59:30", "00:01:00")]))
+        self.assertIn("stamps that pass midnight with their date", self.refused("trace.csv", "--begin", "start", "--end", "end"))
+        self.trace("Report by tool X\nHost: a, GPUs: 8\n\n" + lines("rank,step_time", [(0, x) for x in gamma_times(20)]))
+        self.assertIn("where line 4 has the names, without the lines above it", self.refused("trace.csv"))
+
+    def test_the_first_step_of_one_learner_is_told(self):
+        rows = [(rank, n, x) for n, x in enumerate(gamma_times(60)) for rank in range(3)]
+        self.trace(lines("rank,step,duration", rows))
+        self.assertNotIn("stands far above its others", self.fit("trace.csv")[0])
+        rows[2] = (2, 0, 80)
+        self.trace(lines("rank,step,duration", rows))
+        told = self.fit("trace.csv")[0]
+        self.assertIn("the first time of learner 2, 80, stands far above its others", told)
+        self.assertIn("--skip 1 leaves out the first", told)
+
     def test_numbers_within_names_tell_no_kinds(self):
         times = gamma_times(60)
         names = "step_{}", "step_{}/forward", "step_{}/backward"
