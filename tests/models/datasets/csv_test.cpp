@@ -100,7 +100,9 @@ TEST_CASE("csv: every defect is said with file and line") {
        "out, and whole numbers beside decimals to be written as 7.0"},
       {"x,y\nblue,1\nNA,1\n",
        R"(:3: column "x": expected a word, as in the rows before, found "NA")"},
-      {"x,y\n\"1,000\",1\n", R"(:2: column "x": expected a finite number, found "1,000")"},
+      {"x,y\n\"1,000\",1\n",
+       R"(:2: column "x": expected a finite number, found "1,000"; commas are to be left out: )"
+       "between thousands, or a decimal point in their place"},
       {"x;y\n1,5;1\n",
        R"(:2: column "x": expected a finite number, found "1,5"; decimal commas are to be points)"},
       {"x;y\n3,558.4;1\n", R"(:2: column "x": expected a finite number, found "3,558.4"; commas )"
