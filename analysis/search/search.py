@@ -2,8 +2,6 @@
 search.py DIR. What is asked for stands in DIR/asked.new; what is found goes there too, where gradrace
 takes it from: search.csv.new, costs.csv.new, search.json.new and the text report.new."""
 
-import csv
-import io
 import json
 import math
 import sys
@@ -13,11 +11,12 @@ sys.dont_write_bytecode = True
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
-from results.folder import read_json
+from asked import Ended, answer
+from printed import csv_text, known
 from scipy.special import betaincinv, stdtrit
 from search.rule import Rule, count_successes, mean, search_cost, switch_point, total
-from search.settings import INTERRUPTED, Ended, Settings
-from search.told import number_text, report
+from search.settings import Settings
+from search.told import report
 
 SEARCHES = 4000  # with runs drawn anew
 
@@ -67,20 +66,6 @@ def success_of(*drawn):
     return hits / SEARCHES, float(low), float(high)
 
 
-def csv_text(rows):
-    file = io.StringIO()
-    lines = csv.writer(file, lineterminator="\n")
-    lines.writerow(rows[0])
-    for row in rows:
-        lines.writerow(number_text(one) if isinstance(one, float) else one for one in row.values())
-    return file.getvalue()
-
-
-def known(value):
-    """None in place of a number that is not known, or is never reached."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def costs_of(rule, times, chosen, success):
     """Rows of costs.csv. success: of a Rule, what success_of gives."""
     names = "first_runs", "runs", "cost", "recurrences", "success", "success_low", "success_high"
@@ -98,7 +83,7 @@ def path_of(rows):
 
 
 def search(asked):
-    """{name: text} of what is found; raises Ended."""
+    """{name: text} of what is found, and the exit status; raises Ended."""
     rule = Rule(**asked["rule"])
     table = read_table(asked["table"], rule.first_runs)
     if not rule.settings:  # as many as the table has
@@ -147,23 +132,8 @@ def search(asked):
     besides = {"single": single, "lacking": lacking, "drops_policy": settings.drops_policy}
     csvs = {"search.csv": csv_text(rows)} | ({"costs.csv": csv_text(costs)} if costs else {})
     text = report(asked["title"], facts, rows, costs, **besides)
-    return csvs | {"search.json": json.dumps(facts), "report": text}
-
-
-def main(place):
-    asked = read_json(place / "asked.new")
-    try:
-        found = search(asked)
-    except Ended as end:
-        if end.status == INTERRUPTED:
-            print("the same call goes on where it was", file=sys.stderr)
-        elif str(end):
-            print(f"gradrace: {end}", file=sys.stderr)
-        return end.status
-    for name, text in found.items():
-        (place / f"{name}.new").write_text(text, encoding="utf-8")
-    return 0
+    return csvs | {"search.json": json.dumps(facts), "report": text}, 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(answer(Path(sys.argv[1]), search))

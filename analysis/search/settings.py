@@ -2,24 +2,12 @@
 it was."""
 
 import json
-import signal
-import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
-from guarded import end_with_caller
+from asked import INTERRUPTED, Ended, Program
+from printed import number_text
 from results import read_folder
-from search.told import number_text
-
-INTERRUPTED = 130
-
-
-class Ended(Exception):
-    """The search ends with that exit status, without a result; the message, if any, is to be told."""
-
-    def __init__(self, status, message=""):
-        super().__init__(message)
-        self.status = status
 
 
 class Setting(NamedTuple):
@@ -30,33 +18,6 @@ class Setting(NamedTuple):
     times: list
     accuracies: list  # NaN: diverged
     others: list  # of more runs of a table, by which nothing is decided
-
-
-class Program:
-    """Calls of gradrace, one at a time, which get the signals that this process does."""
-
-    def __init__(self, path):
-        self.path, self.call, self.signal = path, None, None
-        for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-            if signal.getsignal(one) is not signal.SIG_IGN:
-                signal.signal(one, self.relay)
-
-    def relay(self, number, _):
-        self.signal = number
-        if self.call:
-            self.call.send_signal(number)
-
-    def status(self, *words):
-        """Of a call, which writes to stderr alone."""
-        self.call = subprocess.Popen(  # pylint: disable=consider-using-with
-            [self.path, *words],
-            stdout=subprocess.DEVNULL,
-            preexec_fn=end_with_caller,  # noqa: PLW1509
-        )
-        if self.signal:
-            self.call.send_signal(self.signal)
-        status = self.call.wait()
-        return INTERRUPTED if self.signal else status
 
 
 def accuracies_of(runs):

@@ -2,37 +2,13 @@
 
 import math
 
-import numpy as np
+from printed import aligned, count_text, number_text, short
 
 ENOUGH_RUNS = 20
 
 
-def number_text(value):
-    """The shortest text that reads back as the same number; empty for NaN (not applicable)."""
-    if math.isnan(value):
-        return ""
-    fixed = np.format_float_positional(value, trim="-")
-    return min(fixed, np.format_float_scientific(value, trim="-", exp_digits=2), key=len)
-
-
-def short(value, digits=4):
-    return "-" if math.isnan(value) else f"{value:.{digits}g}"
-
-
 def percent(*shares):
     return ", ".join(f"{number_text(100 * share)} %" for share in shares)
-
-
-def count_text(count, noun):
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
-def aligned(heads, rows):
-    widths = [max(map(len, column)) for column in zip(heads, *rows)]
-    lines = (
-        "".join(f"  {cell:{width}}" for cell, width in zip(row, widths)) for row in [heads, *rows]
-    )
-    return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
 def settings_table(rows):

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/cli/command_line.h"
+#include "sim/cli/commands/asked_program.h"
 #include "sim/cli/results/progress.h"
 #include "sim/cli/results/run_folder.h"
 #include "sim/cli/scenario/scenario.h"
@@ -30,18 +31,13 @@ struct RunOptions {
 };
 
 struct SearchOptions {
-  std::filesystem::path file;
-  ScenarioChanges changes;
+  AskedCall call;
   double beta = 0.01;                 // what a setting's accuracy may lack of the target
   std::uint32_t settings = 5;         // tried at most; 0: as many as the table has
   std::uint32_t runs = 5;             // of each setting
   std::uint32_t first_runs = 5;       // of the first protocol alone, without a target
   std::optional<double> target = {};  // accuracy; none: that of the first protocol alone
   std::filesystem::path accuracies;   // a table of runs made elsewhere; empty: runs are trained
-  std::filesystem::path out;          // empty: out/search-<name>
-  unsigned jobs = 0;                  // 0: default_jobs()
-  bool force = false, quiet = false;
-  bool report = true;  // print the result
 };
 
 /// Results are printed to stdout; what is returned is the exit status; mistakes are exceptions

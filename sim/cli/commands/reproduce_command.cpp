@@ -263,15 +263,15 @@ int search_scenario(const Experiment& experiment, const fs::path& out,
                     const ReproduceOptions& options) {
   const fs::path table = fs::path(experiment.file).replace_extension(".csv");
   const bool tabled = fs::exists(table);
-  return search_switch_point({.file = experiment.file,
-                              .changes = experiment.changes,
+  return search_switch_point({.call = {.file = experiment.file,
+                                       .changes = experiment.changes,
+                                       .out = out,
+                                       .jobs = options.jobs,
+                                       .force = options.force,
+                                       .quiet = options.quiet,
+                                       .report = false},
                               .settings = tabled ? 0u : SearchOptions().settings,
-                              .accuracies = tabled ? table : fs::path(),
-                              .out = out,
-                              .jobs = options.jobs,
-                              .force = options.force,
-                              .quiet = options.quiet,
-                              .report = false});
+                              .accuracies = tabled ? table : fs::path()});
 }
 
 /// False when interrupted.

@@ -1,19 +1,14 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "distributions/fit/table.h"
-#include "models/gpu/cuda/cuda_device.h"
+#include "sim/cli/commands/asked_program.h"
 #include "sim/cli/commands/commands.h"
-#include "sim/cli/output/disk.h"
-#include "sim/cli/output/output_folder.h"
-#include "sim/cli/python.h"
+#include "sim/cli/output/published_files.h"
 #include "sim/cli/results/manifest.h"
 #include "sim/cli/results/table.h"
-#include "sim/cli/scenario/auto_device.h"
 #include "sim/cli/usage_error.h"
 #include "sim/message_text.h"
 #include "sim/reading/characters.h"
@@ -103,86 +98,35 @@ Json read_accuracies(const fs::path& file, bool has_target) {
   }
 }
 
-/// The device that is chosen for the runs of a setting is that of all runs.
-ScenarioChanges with_one_device(const SearchOptions& options) {
-  ScenarioChanges changes = options.changes;
-  changes.sets.push_back({"replicas", std::to_string(options.runs), "search"});
-  Scenario scenario = read_scenario(options.file, changes);
-  settle_device(scenario, no_cuda_device);
-  changes.sets.back() = {"device", device_of(scenario), "search"};
-  return scenario.device_reason.empty() ? options.changes : changes;
-}
-
-/// Options of gradrace run that make the same changes.
-Words words_of_run(const ScenarioChanges& changes) {
-  Words words;
-  if (changes.quick) words.emplace_back("--quick");
-  if (!changes.data_folder.empty()) words.push_back("--data=" + changes.data_folder.string());
-  for (const auto& set : changes.sets) words.push_back("--set=" + set.path + "=" + set.value);
-  return words;
-}
-
 /// What search.py is to search for.
-Json asked(const Scenario& scenario, const SearchOptions& options, const fs::path& out,
-           const Json& table) {
-  Words of_run{"--quiet"};  // no table
-  if (!options.quiet) of_run.emplace_back("--progress=text");
-  if (options.jobs > 0) of_run.push_back("--jobs=" + std::to_string(options.jobs));
-  if (options.force) of_run.emplace_back("--force");
-  return {{"program", fs::read_symlink("/proc/self/exe").string()},
-          {"file", options.file.string()},
-          {"changes", words_of_run(options.changes)},
-          {"options", of_run},
-          {"out", out.string()},
-          {"scenario", Json::parse(scenario.resolved)},
-          {"title", named_title(scenario.first())},
-          {"rule",
-           {{"beta", options.beta},
-            {"settings", options.settings},
-            {"runs", options.runs},
-            {"first_runs", options.target ? 0 : options.first_runs}}},
-          {"target", options.target ? Json(*options.target) : Json()},
-          {"table", table}};
+Json asked(const Scenario& scenario, const SearchOptions& options, const Json& table) {
+  Json found = asked_of(options.call, scenario);
+  found.update({{"rule",
+                 {{"beta", options.beta},
+                  {"settings", options.settings},
+                  {"runs", options.runs},
+                  {"first_runs", options.target ? 0 : options.first_runs}}},
+                {"target", options.target ? Json(*options.target) : Json()},
+                {"table", table}});
+  return found;
 }
+
+const AskedProgram search_program{
+    .script = "search/search.py", .record = search_record, .files = {"search.csv", "costs.csv"}};
 
 }  // namespace
 
 int search_switch_point(SearchOptions options) {
-  const Scenario scenario = read_scenario(options.file, options.changes);
+  const Scenario scenario = read_scenario(options.call.file, options.call.changes);
   const bool trains = options.accuracies.empty();
   check_runs(scenario, trains);
   if (options.settings > 0) check_settings(scenario, options.settings);
-  if (trains) options.changes = with_one_device(options);
+  if (trains) options.call.changes = with_one_device(options.call, options.runs);
   const Json table =
       trains ? Json() : read_accuracies(options.accuracies, options.target.has_value());
-  const fs::path out =
-      options.out.empty() ? "out/search-" + scenario.first().name : options.out.string();
-  note_if_mixed(out);
+  if (options.call.out.empty()) options.call.out = "out/search-" + scenario.first().name;
   if (!trains) note_if_mixed(fs::absolute(options.accuracies).parent_path());
-  const bool goes_on = PublishedFiles(out).record() == search_record;
-  OutputFolder folder(out, {.record = search_record, .names = {"search.csv", "costs.csv"}},
-                      options.force || goes_on);
-  refuse_runs(out);
-  const auto place_of = [&](const std::string& name) {
-    return folder.aside() / (name + std::string(temporary_ending));
-  };
-  std::ofstream(place_of("asked")) << asked(scenario, options, out, table);
-  if (const int status = run_python("search/search.py", {folder.aside()}, OnSignal::hand_on);
-      status != 0)
-    return status;
-  for (const char* const file : {"search.csv", "costs.csv"})
-    if (fs::exists(place_of(file))) folder.append(file, text_of_file(place_of(file)));
-  Json record{{"scenario", Json::parse(scenario.resolved)},
-              {"file", fs::absolute(scenario.file).string()},
-              {"program", version_text()}};
-  record.update(Json::parse(text_of_file(place_of(search_record))));
-  record["files"] = folder.finish();
-  folder.append(search_record, record.dump(2) + "\n");
-  folder.publish();
-  if (!options.report) return 0;
-  if (!options.quiet) std::cout << text_of_file(place_of("report"));
-  std::cout << "results: " << printable((out / "").string()) << '\n' << std::flush;
-  return 0;
+  return publish_answer(search_program, options.call, scenario, asked(scenario, options, table));
 }
 
 static int search(const Words& words) {
@@ -197,19 +141,12 @@ static int search(const Words& words) {
        "the target is known, of a job that recurs: no such runs")                              //
       ("settings", po::value<std::string>()->value_name("M"), "settings tried (default 5)")    //
       ("accuracies", po::value<std::string>()->value_name("FILE"),                             //
-       "CSV file of runs made elsewhere, columns share and accuracy: nothing is trained")      //
-      ("out", po::value<std::string>()->value_name("DIR"),                                     //
-       "output folder (default out/search-<name>)")                                            //
-      ("jobs", po::value<std::string>()->value_name("N"),
-       "threads (default: cores; CUDA runs/64)")              //
-      ("force", "run all again, results that are there too")  //
-      ("quiet", "no progress, no table");
-  add_change_options(syntax);
+       "CSV file of runs made elsewhere, columns share and accuracy: nothing is trained");
+  add_asked_options(syntax, "search");
   const auto call = parse(search_command, words, syntax);
   if (!call) return 0;
   SearchOptions options;
-  options.file = call->scenario_file();
-  options.changes = changes_of(*call);
+  options.call = asked_call(*call);
   if (call->has("beta")) options.beta = call->fraction("beta");
   options.settings = call->count("settings", options.settings);
   options.runs = call->count("runs", options.runs);
@@ -218,10 +155,6 @@ static int search(const Words& words) {
   if (options.target && call->has("first-runs"))
     call->refuse("--first-runs find the target, and --target gives it; take one");
   options.accuracies = call->path("accuracies");
-  options.out = call->path("out");
-  options.jobs = call->jobs();
-  options.force = call->has("force");
-  options.quiet = call->has("quiet");
   return search_switch_point(options);
 }
 
