@@ -1,6 +1,7 @@
 """Draws the plots of gradrace output folders: plot.py DIR... writes them into DIR/plots."""
 
 import argparse
+import importlib
 import os
 import sys
 from pathlib import Path
@@ -11,17 +12,15 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 from plots.whole import made_folder
 from results import OF_EDITED_FILES, Folder, NoResults, ResultsError, edited
 
+# {record of a command but run: the module that draws its folders}
+OTHERS = {"fit.json": "plots.fit", "search.json": "plots.search"}
+
 
 def figures_of(folder, xs):
-    """The figures of an output folder of a run, a fit or a search, and what they leave out."""
-    if (folder / "fit.json").is_file():
-        from plots import fit  # which takes a while, as the others
-
-        return fit.draw_folder(folder)
-    if (folder / "search.json").is_file():
-        from plots import search
-
-        return search.draw_folder(folder)
+    """The figures of an output folder of a run or of another command, and what they leave out."""
+    for name, module in OTHERS.items():
+        if (folder / name).is_file():
+            return importlib.import_module(module).draw_folder(folder)  # which takes a while
     from plots import run
 
     return run.draw_folder(folder, xs)
@@ -30,7 +29,7 @@ def figures_of(folder, xs):
 def draw_folder(folder, xs=("time",), endings=("png", "svg"), size="page"):
     """Draws one output folder; returns the files written and what was left out."""
     folder = Path(folder)
-    if not any((folder / name).is_file() for name in ("fit.json", "search.json")):
+    if not any((folder / name).is_file() for name in OTHERS):
         Folder(folder)  # which refuses what is none, ahead of what takes a while
     from plots import style
 

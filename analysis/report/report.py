@@ -2,6 +2,7 @@
 FILE] [--plot]."""
 
 import argparse
+import importlib
 import sys
 from pathlib import Path
 
@@ -38,30 +39,37 @@ def place_of(out):
     return out
 
 
-def is_search(folder):
-    return (folder / "search.json").is_file() and not (folder / "runs.csv").is_file()
+# {record: (what it is of, the module that makes its page)}
+OTHERS = {"search.json": ("a search", "report.search")}
 
 
-def report_search(folder, out, plot):
-    """The page of a search's output folder."""
+def other_of(folder):
+    """What an output folder is of that has no runs of its own, and the module of its page; None of runs."""
+    there = (one for name, one in OTHERS.items() if (folder / name).is_file())
+    return None if (folder / "runs.csv").is_file() else next(there, None)
+
+
+def report_other(folder, out, plot):
+    """The page of such a folder."""
+    of, module = other_of(folder)
     if plot:
-        raise ResultsError(f"{folder}: is of a search; gradrace plot draws its figure")
+        raise ResultsError(f"{folder}: is of {of}; gradrace plot draws its figure")
     from pages.maker import write
-    from report import search
     from report.page import TEMPLATES
 
     out = place_of(out or folder / NAME)
-    text, said = search.render(TEMPLATES, folder)
+    text, said = importlib.import_module(module).render(TEMPLATES, folder)
     write(out, text)
     print(f"{said}\nreport: {out}")
 
 
 def report(paths, out, plot, changed=()):
-    of_searches = [path for path in paths if is_search(path)]
-    if of_searches:
+    others = [path for path in paths if other_of(path)]
+    if others:
         if len(paths) > 1:
-            raise ResultsError(f"{of_searches[0]}: is of a search, which has a page of its own")
-        return report_search(of_searches[0], out, plot)
+            of, _ = other_of(others[0])
+            raise ResultsError(f"{others[0]}: is of {of}, which has a page of its own")
+        return report_other(others[0], out, plot)
     folders = [read_folder(path) for path in paths]
     points = sum(len(folder.points) for folder in folders)
     if points > MANY and sys.stderr.isatty():
