@@ -13,7 +13,7 @@ from plots.whole import made_folder
 from results import OF_EDITED_FILES, Folder, NoResults, ResultsError, edited
 
 # {record of a command but run: the module that draws its folders}
-OTHERS = {"fit.json": "plots.fit", "search.json": "plots.search"}
+OTHERS = {"fit.json": "plots.fit", "search.json": "plots.search", "advise.json": "plots.advise"}
 
 
 def figures_of(folder, xs):

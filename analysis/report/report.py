@@ -40,7 +40,7 @@ def place_of(out):
 
 
 # {record: (what it is of, the module that makes its page)}
-OTHERS = {"search.json": ("a search", "report.search")}
+OTHERS = {"search.json": ("a search", "report.search"), "advise.json": ("advice", "report.advise")}
 
 
 def other_of(folder):

@@ -47,14 +47,14 @@ int search_switch_point(SearchOptions options);
 /// options: words for plot.py besides the folders.
 int plot_folders(const std::vector<std::filesystem::path>& folders, Words options = {});
 
-extern const Command run_command, collect_command, reproduce_command, search_command, fit_command,
-    theory_command, validate_command, list_command, schema_command, signature_command, plot_command,
-    report_command;
+extern const Command run_command, collect_command, reproduce_command, search_command,
+    advise_command, fit_command, theory_command, validate_command, list_command, schema_command,
+    signature_command, plot_command, report_command;
 
 /// In the order of the help.
 inline constexpr const Command* all_commands[] = {
-    &run_command,    &collect_command,   &reproduce_command, &search_command,
-    &fit_command,    &theory_command,    &validate_command,  &list_command,
-    &schema_command, &signature_command, &plot_command,      &report_command};
+    &run_command,       &collect_command, &reproduce_command, &search_command, &advise_command,
+    &fit_command,       &theory_command,  &validate_command,  &list_command,   &schema_command,
+    &signature_command, &plot_command,    &report_command};
 
 }  // namespace gradrace

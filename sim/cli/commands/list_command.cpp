@@ -136,8 +136,8 @@ void print_file(const CsvPage& file) {
   std::cout << '\n';
 }
 
-/// What analysis/search writes.
-constexpr std::string_view search_files =
+/// What analysis/search and analysis/advise write.
+constexpr std::string_view asked_files =
     R"(search.csv: a row is one setting of a search, the first protocol alone before them
   share                    fraction     of the work under the first protocol
   runs                     runs         of the setting
@@ -163,6 +163,26 @@ costs.csv: a row is one search with as many runs or fewer, of a new or of a recu
   success_low              fraction     lower end of its 95 % interval
   success_high             fraction     upper end of its 95 % interval
 
+advise.csv: a row is one candidate, a point of the sweep
+  candidate                -            its number, that of the point
+  label                    -            its name among the others
+  foretold                 -            by models without its own runs: time or cost to the target, or
+                                        loss or error within the budget; inf: later than they see
+  foretold_low             -            lower end of its interval, of the asked confidence
+  foretold_high            -            upper end
+  measured                 -            the same, mean over its runs; empty where some did not get
+                                        there
+  measured_95              -            half of the 95 % interval of that mean
+  time                     time         at which its runs ended, mean
+  value                    -            loss or error at their end, mean
+  runs                     runs         of the candidate; 0: foretold alone
+  never                    runs         of these that did not get there, in the time that they had
+  cost                     -            of its machines until then, by cluster.price
+  gradients                minibatches  computed by these runs
+  verdict                  -            best; worse; no better, by more than 10 %; foretold worse;
+                                        open; never (gets there); failed
+  folder                   -            of the results of its runs
+
 )";
 
 void print_columns() {
@@ -176,7 +196,7 @@ void print_columns() {
     if (record->columns != nullptr) print_file(*record->columns);
   print_file(theory_csv.page());
   print_file(theory_table({"<swept path>"}).page());
-  std::cout << search_files;
+  std::cout << asked_files;
   print_file(fit_csv.page());
   print_file(sample_csv.page());
   print_file(quantiles_csv.page());

@@ -13,6 +13,7 @@ std::string hash_of_file(const std::filesystem::path& file);
 constexpr const char* manifest_record = "manifest.json";
 constexpr const char* fit_record = "fit.json";
 constexpr const char* search_record = "search.json";
+constexpr const char* advise_record = "advise.json";
 
 /// How a command's record is told apart: by the key that it has beside "files".
 struct RecordFile {
@@ -20,7 +21,8 @@ struct RecordFile {
 };
 constexpr RecordFile record_files[] = {{manifest_record, "version", "runs"},
                                        {fit_record, "verdict", "a fit"},
-                                       {search_record, "switch_point", "a search"}};
+                                       {search_record, "switch_point", "a search"},
+                                       {advise_record, "answer", "advice"}};
 
 /// The results in an output folder that gradrace put there: those that its record names, or,
 /// without one, those that a call was about to publish when it was ended, and had noted before.

@@ -97,18 +97,8 @@ class Lines {
 
 void add_points(std::string& text, const Scenario& scenario) {
   Lines lines(text, points_begin);
-  for (std::size_t number = 0; number < scenario.points.size(); ++number) {
-    const Point& point = scenario.points[number];
-    Json parts = Json::array(), settings = Json::array();
-    for (const auto& [key, part] : point.label.parts) parts.push_back(Json::array({key, part}));
-    for (const auto& [path, value] : point.settings)
-      settings.push_back({{"path", path}, {"value", value}});
-    lines.add({{"number", number},
-               {"protocol", point.protocol_name},
-               {"label", point.label.text()},
-               {"parts", std::move(parts)},
-               {"settings", std::move(settings)}});
-  }
+  for (std::size_t number = 0; number < scenario.points.size(); ++number)
+    lines.add(point_json(number, scenario.points[number]));
 }
 
 void add_targets(std::string& text, const Scenario& scenario) {
@@ -144,6 +134,18 @@ void add_columns(std::string& text, const Scenario& scenario,
 }
 
 }  // namespace
+
+Json point_json(std::size_t number, const Point& point) {
+  Json parts = Json::array(), settings = Json::array();
+  for (const auto& [key, part] : point.label.parts) parts.push_back(Json::array({key, part}));
+  for (const auto& [path, value] : point.settings)
+    settings.push_back({{"path", path}, {"value", value}});
+  return {{"number", number},
+          {"protocol", point.protocol_name},
+          {"label", point.label.text()},
+          {"parts", std::move(parts)},
+          {"settings", std::move(settings)}};
+}
 
 std::string device_of(const Scenario& scenario) {
   if (std::ranges::none_of(scenario.points, &Point::with_model)) return "none";

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,6 +47,9 @@ struct RunFacts {
   std::vector<std::string> data = {};             // hashes
   std::map<std::string, std::string> files = {};  // [name]: hash
 };
+
+/// A point as the manifest's "points" have it.
+nlohmann::ordered_json point_json(std::size_t number, const Point& point);
 
 /// manifest.json: everything to repeat the runs, and what they were made with.
 std::string manifest_text(const Scenario& scenario, const RunFacts& facts);

@@ -255,7 +255,7 @@ class BadScenarios(ProgramTest):
 class Usage(ProgramTest):
     def test_help_shows_commands_and_examples(self):
         told, _ = self.call("--help")
-        for command in ("run", "reproduce", "search", "fit", "theory", "validate", "list", "schema", "signature", "plot", "report"):
+        for command in ("run", "reproduce", "search", "advise", "fit", "theory", "validate", "list", "schema", "signature", "plot", "report"):
             self.assertIn(f"  {command} ", told)
             detail, _ = self.call(command, "--help")
             self.assertIn(f"gradrace {command}", detail)

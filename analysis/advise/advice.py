@@ -1,0 +1,181 @@
+"""The steps from a question to an answer: runs without gradients, a design, models of it, a race."""
+
+import json
+import math
+
+import numpy as np
+from advise.candidates import Candidate, add_facts
+from advise.changes import changes
+from advise.design import a_optimal
+from advise.forecast import Forecaster
+from advise.race import Race
+from advise.told import models_of, notes, report, sentence
+from advise.trials import BudgetSpent, Trials
+from asked import Ended
+from printed import csv_text, known
+from results.folder import read_point
+
+MORE_RUNS = 2  # of a design, than there are facts
+
+
+def candidate_of(told):
+    return Candidate(read_point(told), told["learners"], told["price"])
+
+
+class Advice:
+    """What is found, as far as it is."""
+
+    def __init__(self, asked):
+        self.asked, self.target = asked, asked["target"]
+        self.candidates = [candidate_of(one) for one in asked["points"]]
+        self.trials = Trials(asked)
+        self.forecaster, self.race = None, None
+        self.design, self.changes, self.sure, self.is_cut, self.seconds = [], [], False, False, 0.0
+
+    # ---- steps
+
+    def seek(self):
+        try:
+            add_facts(self.candidates, self.trials.timings("timing", {}))
+            self.run_design()
+            self.forecaster = Forecaster(self.candidates, self.trials)
+            self.race = Race(self.trials, self.in_order(), self.forecaster.forecasts)
+            self.sure = self.race.run()
+            self.changes = changes(self)  # for which time may lack
+        except BudgetSpent:
+            self.is_cut = True  # what is known is told
+        if not self.trials.folders and self.trials.failed:
+            raise Ended(1, f"advise: every candidate that ran failed: {self.first_failed}")
+
+    @property
+    def first_failed(self):
+        return next(one.label for one in self.candidates if one.number in self.trials.failed)
+
+    def run_design(self):
+        """A replica of each; those with the most gradients in a unit of time come first, as others are watched for
+        no longer than pays."""
+        rows = np.array([one.row for one in self.candidates])
+        has_models = not math.isnan(self.candidates[0].update_time)
+        count = np.linalg.matrix_rank(rows) + MORE_RUNS if has_models else 0
+        chosen = [self.candidates[i] for i in a_optimal(rows, count)]
+        for one in sorted(chosen, key=lambda one: -one.gradient_rate):
+            if self.trials.run(one, 1, self.trials.watched(one)):
+                self.refuse_met(one)
+                self.design.append(one.number)
+
+    def refuse_met(self, one):
+        """Where the target is met before training begins."""
+        folder, column = self.trials.folders[one.number], self.target["column"]
+        first = folder.series("curve", column)[0, 0][0]
+        if not self.target["is_budget"] and first <= self.target["level"]:
+            raise Ended(
+                2, f"{self.asked['file']}: --target {self.target['key']}={self.target['level']:g} is met before "
+                f"training begins, where it is {first:.4g}; allowed: a lower one",
+            )  # fmt: skip
+
+    def in_order(self):
+        """The order in which candidates enter the race: the most promising first."""
+        said = {n: one.value for n, one in self.forecaster.forecasts.items()}
+        ran = {n: mean for n in self.trials.folders if math.isfinite(mean := self.trials.mean(n))}
+        return sorted(self.candidates, key=lambda one: (said | ran).get(one.number, math.inf))
+
+    # ---- what is known
+
+    @property
+    def measured(self):
+        """{candidate: Sample} of all that have runs."""
+        folders = self.trials.folders
+        return self.trials.measure(folders).samples if folders else {}
+
+    @property
+    def best(self):
+        """The chosen candidate's number; None where none gets there, or none has run."""
+        if self.race and self.race.front is not None:
+            return self.race.front
+        there = {n: one.mean for n, one in self.measured.items() if one.replicas and not one.never}
+        return min(there, key=there.get, default=None)
+
+    @property
+    def all_gradients(self):
+        """Computed where all candidates have the scenario's replicas, as far as that is known: those that did not
+        run for as long as foretold, or as the scenario has it."""
+        return sum(self.asked["replicas"] * self.gradients_of(one) for one in self.candidates)
+
+    def gradients_of(self, one):
+        """Of a replica."""
+        found = self.measured.get(one.number)
+        if found and found.replicas and not found.never:
+            return self.trials.computed(one.number) / self.trials.replicas(one.number)
+        if self.target["is_budget"]:
+            return self.trials.limit_of(one, 1) * one.gradient_rate
+        forecast = self.forecaster and self.forecaster.forecasts.get(one.number)
+        wanted = (forecast.value if forecast else math.inf) / (
+            one.price if self.target["by"] == "cost" else 1.0
+        )
+        stop = self.asked["stop"]
+        ends = [wanted, stop.get("time", math.inf), stop.get("updates", math.inf) * one.update_time]
+        return min(min(ends) * one.gradient_rate, stop.get("gradients", math.inf))
+
+    @property
+    def gradients(self):
+        return self.trials.gradients + sum(map(self.trials.computed, self.trials.folders))
+
+    def verdict_of(self, number):
+        verdicts, found = self.race.verdicts if self.race else {}, self.measured.get(number)
+        if number in self.trials.failed:
+            return "failed"
+        if number == self.best:
+            return "best"
+        if number in verdicts:
+            return verdicts[number].word
+        if found and found.never and not found.replicas and not self.trials.was_cut(number):
+            return "never"
+        return (
+            "open"
+            if not self.race or self.race.may_win(self.candidates[number])
+            else "foretold worse"
+        )
+
+    def row(self, one):
+        """Of advise.csv."""
+        forecasts = self.forecaster.forecasts if self.forecaster else {}
+        said = forecasts.get(one.number, (math.nan,) * 3)
+        row = {"candidate": one.number, "label": one.label}
+        row |= dict(zip(("foretold", "foretold_low", "foretold_high"), map(float, said)))
+        ends = dict.fromkeys(("measured", "measured_95", "time", "value"), math.nan) | {
+            "runs": 0,
+            "never": 0,
+        }
+        if one.number in self.trials.folders:
+            found, runs = self.measured[one.number], self.trials.folders[one.number].runs
+            value = runs["final_" + self.target["column"]].where(
+                runs["status"] != "diverged", math.inf
+            )
+            ends = {
+                "measured": math.nan if found.never else found.mean, "measured_95": found.half,
+                "time": float(runs["sim_time"].mean()), "value": float(value.mean()), "runs": len(runs),
+                "never": found.never,
+            }  # fmt: skip
+        ends["cost"] = ends["time"] * one.price if one.price else math.nan
+        ends["gradients"] = self.trials.computed(one.number) if ends["runs"] else 0
+        folder = self.trials.name_of(one.number) if ends["runs"] else ""
+        return {**row, **ends, "verdict": self.verdict_of(one.number), "folder": folder}
+
+    def files(self):
+        """{name: text} of what is published."""
+        rows = [self.row(one) for one in self.candidates]
+        facts = {
+            **self.target,
+            "confidence": self.asked["confidence"],
+            "answer": sentence(self),
+            "best": self.best,
+            "sure": self.sure,
+            "seconds": self.seconds,
+            "gradients": self.gradients,
+            "all_gradients": known(float(self.all_gradients)),
+            "design": self.design,
+            "notes": list(notes(self)),
+            "models": models_of(self),
+        }
+        text = report(self.asked, facts, rows)
+        return {"advise.csv": csv_text(rows), "advise.json": json.dumps(facts), "report": text}

@@ -1,0 +1,97 @@
+"""What models say of candidates, from the runs of a few: when each reaches the target, or what it reaches
+within a budget."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from advise.convergence import Curve, fit_convergence
+from advise.design import leverage
+from scipy.special import stdtrit
+
+LEAST_CURVES = 3  # of which models are fitted
+HORIZON = 4.0  # times as long as runs were watched
+MOST = 10.0  # half of an interval of a logarithm
+
+
+class Forecast(NamedTuple):
+    """A number and its interval; infinite: not within the horizon, but later than `low`."""
+
+    value: float
+    low: float
+    high: float
+
+
+def curve_of(candidate, folder, column):
+    """The Curve of its first replica, the lowest value so far at each number of updates, until it diverges."""
+    updates, values = (folder.series("curve", name)[0, 0] for name in ("update", column))
+    kept = np.isfinite(values) & (updates > 0)
+    kept[:-1] &= np.diff(updates) > 0  # of evaluations of one model the last
+    facts = np.array(list(candidate.facts.values()))
+    lowest = np.minimum.accumulate(values[kept])
+    return Curve(candidate.number, candidate.learners, facts, updates[kept], lowest)
+
+
+class Forecaster:
+    """The convergence model of the runs so far. `residuals` {candidate: logarithm of what a model without its runs
+    says over what they say}, of updates to the target, or the last value that it came to; of a budget, of what
+    is left to v*."""
+
+    def __init__(self, candidates, trials):
+        self.candidates = {one.number: one for one in candidates}
+        self.trials, self.target = trials, trials.target
+        self.confidence = trials.asked["confidence"]
+        column = self.target["column"]
+        curves = [curve_of(self.candidates[n], one, column) for n, one in trials.folders.items()]
+        self.curves = [one for one in curves if len(one.updates) > 1]
+        self.model, self.residuals, self.forecasts = None, {}, {}
+        if len(self.curves) < LEAST_CURVES or math.isnan(candidates[0].update_time):
+            return
+        below = math.inf if self.target["is_budget"] else self.target["level"]
+        self.model = fit_convergence(self.curves, list(candidates[0].facts), below)
+        self.left_out = {one.candidate: self.model.without(one.candidate) for one in self.curves}
+        self.residuals = {one.candidate: self.residual(one) for one in self.curves}
+        self.spread = self.residual_spread()
+        self.forecasts = {n: self.forecast(one) for n, one in self.candidates.items()}
+
+    def residual(self, curve):
+        model, of = self.left_out[curve.candidate], (curve.learners, curve.x)
+        if self.target["is_budget"]:
+            said = model.value(curve.updates[-1:], *of)[0]
+            return math.log((said - model.least) / (curve.values[-1] - model.least))
+        level = max(self.target["level"], curve.values[-1])
+        reached = curve.updates[int(np.argmax(curve.values <= level))]
+        return math.log(min(model.updates_to(level, *of), model.horizon) / reached)
+
+    def leverage(self, one):
+        """Of a candidate, over the others that ran."""
+        others = [self.candidates[n].row for n in self.residuals if n != one.number]
+        return leverage(np.array(others), one.row)
+
+    def residual_spread(self):
+        """The standard deviation of a logarithm that was fitted; of one that was not, it is
+        sqrt(1 + leverage) of that."""
+        scaled = (
+            of**2 / (1 + self.leverage(self.candidates[n])) for n, of in self.residuals.items()
+        )
+        return math.sqrt(sum(scaled) / len(self.residuals))
+
+    def half(self, one):
+        """Of the interval of a candidate's logarithm."""
+        quantile = float(stdtrit(len(self.residuals) - 1, (1 + self.confidence) / 2))
+        return min(MOST, quantile * self.spread * math.sqrt(1 + self.leverage(one)))
+
+    def forecast(self, one):
+        """Of a candidate, by a model without its runs; of one that takes long, that it takes that at least."""
+        model, half = self.left_out.get(one.number, self.model), self.half(one)
+        x = np.array(list(one.facts.values()))
+        if self.target["is_budget"]:
+            updates = max(1.0, self.trials.limit_of(one, 1) / one.update_time)
+            left = model.value([updates], one.learners, x)[0] - model.least
+            return Forecast(*(model.least + left * math.exp(s * half) for s in (0, -1, 1)))
+        time = one.update_time * model.updates_to(self.target["level"], one.learners, x)
+        most = HORIZON * self.trials.watched(one)
+        price = one.price if self.target["by"] == "cost" else 1.0
+        if time > most:
+            return Forecast(math.inf, price * most * math.exp(-half), math.inf)
+        return Forecast(*(price * time * math.exp(s * half) for s in (0, -1, 1)))

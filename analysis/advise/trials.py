@@ -1,0 +1,166 @@
+"""The runs of candidates: a call of gradrace run into a folder each, which goes on where it was."""
+
+import json
+import math
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from asked import INTERRUPTED, Ended, Program
+from plots.measure import final_value, time_to
+from plots.price import cost
+from report.case import Case
+from results import read_folder
+
+MARGIN = 1.5  # times the best so far: the time until which others run
+LEAST_UPDATES = 15  # of a first run
+
+
+class BudgetSpent(Exception):
+    """The seconds that the caller gave are over."""
+
+
+class Trials:
+    """Runs candidates as gradrace advise asks, within its seconds. `folders` {candidate: the Folder of its runs},
+    `failed` {candidate}, `gradients` computed by runs that a longer one replaced."""
+
+    def __init__(self, asked):
+        self.asked, self.target = asked, asked["target"]
+        self.program = Program(asked["program"])
+        self.end = time.monotonic() + (asked["seconds"] or math.inf)
+        self.options = [one for one in asked["options"] if one != "--force"]
+        self.anew = "--force" in asked["options"]  # the first call of each folder
+        self.called, self.folders, self.limits, self.failed = set(), {}, {}, set()
+        self.gradients = 0
+
+    # ---- calls
+
+    def words(self, sets):
+        changes = [f"--set={path}={json.dumps(value)}" for path, value in sets.items()]
+        return [*self.asked["changes"], *changes, "--", self.asked["file"]]
+
+    def call(self, sets):
+        """The Folder of a call, which has the scenario's name; None where it has no results."""
+        place = Path(self.asked["out"], sets["name"])
+        anew = ["--force"] if self.anew and place not in self.called else []
+        self.called.add(place)
+        left = self.end - time.monotonic()
+        if left <= 0:
+            raise BudgetSpent
+        words = ["run", f"--out={place}", *self.options, *anew, *self.words(sets)]
+        status = self.program.status(*words, seconds=left if math.isfinite(left) else None)
+        if status is None:
+            raise BudgetSpent
+        if status in (2, INTERRUPTED):
+            raise Ended(status)
+        return read_folder(place) if (place / "runs.csv").is_file() else None
+
+    def timings(self, name, changes):
+        """The Folder of all candidates' runs without gradients, with changes to the scenario; None where that is
+        no scenario."""
+        sets = {"timing_only": True, "record": {}, "targets": {}, "replicas": 2, "name": name}
+        sets |= {"stop": {"gradients": self.asked["timing_gradients"]}} | changes
+        if self.program.status("validate", *self.words(sets), told=False):
+            return None
+        return self.call(sets)
+
+    def sets_of(self, candidate, replicas, limit):
+        """Changes that make the scenario the candidate's alone, until the target or the limit of time."""
+        stop = dict(self.asked["stop"])
+        if math.isfinite(limit):
+            stop["time"] = min(stop.get("time", math.inf), limit)
+        told = {"stop": stop, "targets": self.asked["targets"], "replicas": replicas}
+        told["name"] = self.name_of(candidate.number)
+        return {"sweep": {}, **candidate.point.settings, **told}
+
+    # ---- candidates
+
+    def name_of(self, number):
+        """Of the folder of its runs."""
+        return f"candidate-{number}" + "-longer" * (len(self.limits[number]) - 1)
+
+    def replicas(self, number):
+        return len(self.folders[number].runs) if number in self.folders else 0
+
+    def run(self, candidate, replicas, limit=math.inf, longer=False):
+        """Has so many replicas run, until the limit of time the first time, and until another one where that is
+        to be longer. Whether they are there."""
+        number = candidate.number
+        if number in self.failed:
+            return False
+        if number not in self.limits:
+            self.limits[number] = [limit]
+        elif longer:
+            self.limits[number].append(limit)
+            self.gradients += self.computed(number)
+            replicas = max(replicas, self.replicas(number))
+        elif self.replicas(number) >= replicas:
+            return True
+        if "--progress=text" in self.options:
+            count = f"{replicas} replica{'s' * (replicas > 1)}"
+            print(f"advise: {candidate.label}, {count}", file=sys.stderr, flush=True)
+        folder = self.call(self.sets_of(candidate, replicas, self.limits[number][-1]))
+        if folder is None or (folder.runs["status"] == "failed").any():
+            self.failed.add(number)
+            return False
+        self.folders[number] = folder
+        return True
+
+    def limit_of(self, candidate, margin):
+        """The time until which it runs: that of the budget, or so many times the best so far."""
+        level, most = self.target["level"], margin * self.best
+        if self.target["is_budget"]:
+            return level / candidate.price if self.target["key"] == "cost" else level
+        return most / candidate.price if self.target["by"] == "cost" else most
+
+    def watched(self, candidate):
+        """The time for which the first run of it is worth while."""
+        limit = self.limit_of(candidate, MARGIN)
+        least = 0.0 if self.target["is_budget"] else LEAST_UPDATES * candidate.update_time
+        return min(max(limit, least), self.asked["stop"].get("time", math.inf))
+
+    def was_cut(self, number):
+        """Whether some run ended at a limit of time that is not the scenario's."""
+        limit = self.limits[number][-1]
+        if self.target["is_budget"] or not limit < self.asked["stop"].get("time", math.inf):
+            return False
+        runs = self.folders[number].runs
+        missing = runs[self.folders[number].targets[0].column].isna()
+        return bool((missing & (runs["status"] == "finished") & (runs["sim_time"] >= limit)).any())
+
+    def computed(self, number):
+        return int(self.folders[number].runs["gradients_computed"].sum())
+
+    # ---- what they are compared by
+
+    def measure_of(self, number):
+        folder = self.folders[number]
+        if self.target["is_budget"]:
+            return final_value(folder)
+        times = time_to(folder, folder.targets[0])
+        return cost(Case(folder, "", [0]), times) if self.target["by"] == "cost" else times
+
+    def measure(self, numbers):
+        """The Measure of those candidates."""
+        found = {number: self.measure_of(number) for number in sorted(numbers)}
+        gathered = lambda of: pd.DataFrame({n: of(one)[0] for n, one in found.items()})
+        first = next(iter(found.values()))
+        return replace(
+            first,
+            values=gathered(lambda one: one.values),
+            at_least=gathered(lambda one: one.at_least),
+            resolution=max(one.resolution for one in found.values()),
+            slack=None if first.slack is None else gathered(lambda one: one.slack),
+        )
+
+    def mean(self, number):
+        """Of the measure; infinite where some run never got there."""
+        return float(np.mean(self.measure_of(number).values[0]))
+
+    @property
+    def best(self):
+        """The least mean so far; infinite where none got there."""
+        return min(map(self.mean, self.folders), default=math.inf)

@@ -1,0 +1,113 @@
+"""The models of gradrace advise on data whose law is known: items 1 and 4 of Hemingway's checklist (Pan et al., 2017)."""
+
+import math
+import sys
+import unittest
+import warnings
+from itertools import combinations
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "analysis"))
+
+import numpy as np
+import pandas as pd
+from advise.candidates import facts_of, flat
+from advise.convergence import Curve, fit_convergence
+from advise.design import a_optimal, information, leverage
+from advise.race import standing
+from advise.system import features, fit_system
+from plots.measure import Measure
+
+warnings.simplefilter("ignore")
+SIZES = [1, 2, 4, 8, 16, 32]
+
+
+class System(unittest.TestCase):
+    def test_theta_comes_back_and_is_never_negative(self):
+        for theta in ([0.5, 3, 0.2, 0.01], [0, 1, 0, 0], [0.2, 0, 0.3, 0], [0.1, 4, 0, 0.05]):
+            found = fit_system(SIZES, features(SIZES) @ np.array(theta))
+            np.testing.assert_allclose(found.theta, theta, atol=1e-10)
+            self.assertLess(found.error, 1e-10)
+        noise = np.random.Generator(np.random.Philox(1)).normal(0, 0.1, len(SIZES))
+        self.assertTrue((fit_system(SIZES, features(SIZES) @ np.array([0, 1, 0, 0.001]) + abs(noise)).theta >= 0).all())
+
+    def test_the_fastest_size_is_where_the_derivative_is_0(self):
+        found = fit_system(SIZES, features(SIZES) @ np.array([0.5, 3, 0.2, 0.05]))
+        m = found.fastest
+        self.assertAlmostEqual(m, (-0.2 + math.sqrt(0.2**2 + 4 * 3 * 0.05)) / (2 * 0.05), places=8)
+        around = found.time([m * 0.99, m, m * 1.01])
+        self.assertLess(around[1], min(around[0], around[2]))
+        self.assertEqual(fit_system(SIZES, 1 / np.array(SIZES)).fastest, math.inf)
+
+
+def cocoa_curves(noise=0.05):
+    """(1 - c0 / m)^i above 0.1, as CoCoA's bound has it."""
+    draws = np.random.Generator(np.random.Philox(2))
+    i = np.arange(1, 301)
+    for number, m in enumerate(SIZES):
+        values = 0.1 + 0.8 * (1 - 0.6 / m) ** i * np.exp(noise * draws.normal(size=len(i)))
+        kept = values > 0.1 + 1e-3
+        yield Curve(number, m, np.array([]), i[kept], np.minimum.accumulate(values[kept]))
+
+
+class Convergence(unittest.TestCase):
+    def test_of_cocoa_the_updates_over_learners_count_most(self):
+        model = fit_convergence(list(cocoa_curves()), [])
+        self.assertEqual(next(iter(model.weights)), "i/m")
+        self.assertLess(model.weights["i/m"], 0)
+
+    def test_a_size_that_was_left_out_is_foretold(self):
+        curves = list(cocoa_curves())
+        model = fit_convergence(curves, [])
+        for curve in curves[1:-1]:
+            with self.subTest(m=curve.learners):
+                said = model.without(curve.candidate).updates_to(0.2, curve.learners, curve.x)
+                true = math.log(0.125) / math.log(1 - 0.6 / curve.learners)
+                self.assertLess(abs(math.log(said / true)), 0.3)
+
+
+class Design(unittest.TestCase):
+    def test_the_ends_of_a_line_say_most(self):
+        rows = np.stack([np.ones(11), np.linspace(-1, 1, 11)], axis=-1)
+        self.assertEqual(set(a_optimal(rows, 3)) & {0, 10}, {0, 10})
+        self.assertLess(leverage(rows[[0, 10]], rows[5]), leverage(rows[[0, 10]], 2 * rows[10] - rows[5]))
+
+    def test_it_is_near_the_best_of_all_sets(self):
+        draws = np.random.Generator(np.random.Philox(3))
+        rows = np.column_stack([np.ones(9), draws.normal(size=(9, 2))])
+        trace = lambda of: float(np.trace(information(rows[list(of)])))
+        self.assertLess(trace(a_optimal(rows, 4)), 1.5 * min(map(trace, combinations(range(9), 4))))
+
+
+class Facts(unittest.TestCase):
+    def test_settings_are_numbers_and_kinds(self):
+        self.assertEqual(flat({"protocol": {"kind": "k-async", "k": 4}}), {"protocol.kind": "k-async", "protocol.k": 4.0})
+        found = facts_of({"k": [1.0, 4.0, None], "kind": ["a", "a", "b"], "same": [2.0, 2.0, 2.0]})
+        self.assertEqual([set(one) for one in found], [{"k", "kind=b"}] * 3)
+        self.assertEqual([one["kind=b"] for one in found], [0, 0, 1])
+        self.assertEqual([one["k"] for one in found], [-1, 1, 0])
+
+
+class Race(unittest.TestCase):
+    def judged(self, *columns):
+        values = pd.DataFrame(dict(enumerate(columns)), dtype=float)
+        return standing(Measure("time", "time", values, values), 0.9)
+
+    def test_who_is_surely_behind_is_worse_and_who_is_as_near_as_10_percent_is_no_better(self):
+        shared = np.random.Generator(np.random.Philox(4)).normal(0, 1, 16)
+        wobble = np.tile([0.01, -0.01, 0.02, -0.02], 4)
+        front, found = self.judged(10 + shared, 14 + shared + wobble, 10.05 + shared + wobble[::-1] * 10, 10.5 + shared * 4)
+        self.assertEqual((front, [one.word for one in found.values()]), (0, ["worse", "no better", "open"]))
+        self.assertAlmostEqual(found[1].lead.mean, 4, places=2)
+
+    def test_one_of_which_a_run_diverged_is_worse_than_one_that_always_gets_there(self):
+        front, found = self.judged([10, 11, 12], [1, 2, math.inf])
+        self.assertEqual((front, found[1].word), (0, "worse"))
+
+    def test_two_replicas_seldom_say_much_and_none_that_gets_there_says_nothing(self):
+        self.assertEqual(self.judged([10, 11], [12, 15])[1][1].word, "open")
+        self.assertEqual(self.judged([math.inf] * 2, [math.inf] * 2), (None, {}))
+
+
+if __name__ == "__main__":
+    unittest.main()
