@@ -15,7 +15,8 @@ from asked import Ended
 from printed import csv_text, known
 from results.folder import read_point
 
-MORE_RUNS = 2  # of a design, than there are facts
+MOST_PROMISING = 3
+MORE_RUNS = 6  # of a design, than there are facts
 
 
 def candidate_of(told):
@@ -59,9 +60,31 @@ class Advice:
         count = np.linalg.matrix_rank(rows) + MORE_RUNS if has_models else 0
         chosen = [self.candidates[i] for i in a_optimal(rows, count)]
         for one in sorted(chosen, key=lambda one: -one.gradient_rate):
-            if self.trials.run(one, 1, self.trials.watched(one)):
-                self.refuse_met(one)
-                self.design.append(one.number)
+            self.run_first(one)
+        if chosen and math.isinf(self.trials.best):
+            self.run_promising()
+            for one in chosen:
+                self.run_first(one)
+
+    def run_first(self, one):
+        """A replica, for as long as is worth while."""
+        limits = self.trials.limits.get(one.number)
+        watched = self.trials.watched(one)
+        if limits and not (limits[-1] < watched and self.trials.was_cut(one.number)):
+            return
+        if self.trials.run(one, 1, watched, again=bool(limits)) and not limits:
+            self.refuse_met(one)
+            self.design.append(one.number)
+
+    def run_promising(self):
+        """Those that models have get there first, until one does."""
+        times = Forecaster(self.candidates, self.trials).times
+        for one in sorted(self.candidates, key=lambda one: times.get(one.number, math.inf))[
+            :MOST_PROMISING
+        ]:
+            self.trials.run(one, 1, again=one.number in self.trials.limits)
+            if math.isfinite(self.trials.best):
+                break
 
     def refuse_met(self, one):
         """Where the target is met before training begins."""
@@ -116,10 +139,6 @@ class Advice:
         ends = [wanted, stop.get("time", math.inf), stop.get("updates", math.inf) * one.update_time]
         return min(min(ends) * one.gradient_rate, stop.get("gradients", math.inf))
 
-    @property
-    def gradients(self):
-        return self.trials.gradients + sum(map(self.trials.computed, self.trials.folders))
-
     def verdict_of(self, number):
         verdicts, found = self.race.verdicts if self.race else {}, self.measured.get(number)
         if number in self.trials.failed:
@@ -171,7 +190,7 @@ class Advice:
             "best": self.best,
             "sure": self.sure,
             "seconds": self.seconds,
-            "gradients": self.gradients,
+            "gradients": self.trials.spent,
             "all_gradients": known(float(self.all_gradients)),
             "design": self.design,
             "notes": list(notes(self)),

@@ -10,7 +10,8 @@ from advise.design import leverage
 from scipy.special import stdtrit
 
 LEAST_CURVES = 3  # of which models are fitted
-HORIZON = 4.0  # times as long as runs were watched
+DIVERGES = 3.0  # a last value, over the lowest
+HORIZON = 2.0  # times as long as runs were watched
 MOST = 10.0  # half of an interval of a logarithm
 
 
@@ -23,13 +24,20 @@ class Forecast(NamedTuple):
 
 
 def curve_of(candidate, folder, column):
-    """The Curve of its first replica, the lowest value so far at each number of updates, until it diverges."""
+    """The Curve of its first replica: the lowest value so far at each number of updates; of a run that diverges until
+    it falls no more."""
     updates, values = (folder.series("curve", name)[0, 0] for name in ("update", column))
     kept = np.isfinite(values) & (updates > 0)
     kept[:-1] &= np.diff(updates) > 0  # of evaluations of one model the last
     facts = np.array(list(candidate.facts.values()))
     lowest = np.minimum.accumulate(values[kept])
-    return Curve(candidate.number, candidate.learners, facts, updates[kept], lowest)
+    if len(lowest) and values[kept][-1] < DIVERGES * lowest[-1]:
+        return Curve(candidate.number, candidate.learners, facts, updates[kept], lowest)
+    falling = lowest > lowest[-1:]
+    falling[1:] |= falling[:-1].copy()  # and the first at the last value
+    return Curve(
+        candidate.number, candidate.learners, facts, updates[kept][falling], lowest[falling]
+    )
 
 
 class Forecaster:
@@ -44,13 +52,15 @@ class Forecaster:
         column = self.target["column"]
         curves = [curve_of(self.candidates[n], one, column) for n, one in trials.folders.items()]
         self.curves = [one for one in curves if len(one.updates) > 1]
-        self.model, self.residuals, self.forecasts = None, {}, {}
+        self.model, self.residuals, self.forecasts, self.times = None, {}, {}, {}
         if len(self.curves) < LEAST_CURVES or math.isnan(candidates[0].update_time):
             return
         below = math.inf if self.target["is_budget"] else self.target["level"]
         self.model = fit_convergence(self.curves, list(candidates[0].facts), below)
         self.left_out = {one.candidate: self.model.without(one.candidate) for one in self.curves}
         self.residuals = {one.candidate: self.residual(one) for one in self.curves}
+        if not self.target["is_budget"]:
+            self.times = {n: self.time(one) for n, one in self.candidates.items()}
         self.spread = self.residual_spread()
         self.forecasts = {n: self.forecast(one) for n, one in self.candidates.items()}
 
@@ -81,17 +91,25 @@ class Forecaster:
         quantile = float(stdtrit(len(self.residuals) - 1, (1 + self.confidence) / 2))
         return min(MOST, quantile * self.spread * math.sqrt(1 + self.leverage(one)))
 
+    def time(self, one):
+        """To the target, by a model without its runs; infinite beyond the model's horizon."""
+        model = self.left_out.get(one.number, self.model)
+        x = np.array(list(one.facts.values()))
+        return one.update_time * model.updates_to(self.target["level"], one.learners, x)
+
     def forecast(self, one):
-        """Of a candidate, by a model without its runs; of one that takes long, that it takes that at least."""
+        """Of a candidate, by a model without its runs; of one that takes long, that it takes that at least. The
+        interval of a logarithm is wider by that of how far beyond runs it is."""
         model, half = self.left_out.get(one.number, self.model), self.half(one)
         x = np.array(list(one.facts.values()))
         if self.target["is_budget"]:
             updates = max(1.0, self.trials.limit_of(one, 1) / one.update_time)
             left = model.value([updates], one.learners, x)[0] - model.least
             return Forecast(*(model.least + left * math.exp(s * half) for s in (0, -1, 1)))
-        time = one.update_time * model.updates_to(self.target["level"], one.learners, x)
-        most = HORIZON * self.trials.watched(one)
-        price = one.price if self.target["by"] == "cost" else 1.0
-        if time > most:
-            return Forecast(math.inf, price * most * math.exp(-half), math.inf)
+        time = self.times[one.number]
+        watched, price = self.trials.watched(one), one.price if self.target["by"] == "cost" else 1.0
+        seen = min(time, HORIZON * watched)
+        half *= 1 + max(0.0, math.log(seen / watched))
+        if time > seen:
+            return Forecast(math.inf, price * seen * math.exp(-half), math.inf)
         return Forecast(*(price * time * math.exp(s * half) for s in (0, -1, 1)))

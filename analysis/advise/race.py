@@ -10,12 +10,14 @@ import numpy as np
 from advise.trials import MARGIN
 from report.contest import compare, front_runner
 from results import Sample
+from scipy.special import bdtrc
 
 LEAST, USUAL = (
     4,
     8,
 )  # replicas of the chosen one at least, and of the others at most, or as many as asked for
-ROUNDS = 6  # at most: a candidate that enters late has fewer replicas
+LOOKS = 5  # of 2, 4, 8, 16, 32 replicas
+MOST_OPEN = 6  # candidates at a time, as long as they may have more replicas
 SAME = 0.1  # of a value: who may be better by no more is as good
 NEAR = 1.2  # times the best: runs that were cut before are made again,
 MANY, MARGIN_OF_MANY = 8, 2.0  # or of so many replicas before that
@@ -32,23 +34,34 @@ class Verdict(NamedTuple):
 
 def standing(measure, confidence):
     """The front-runner, and {other: Verdict}, by a Measure of those that may still win; (None, {}) where no run got
-    there. The chance of a wrong word is shared by them and by the rounds (Bonferroni): in each, no more can be
+    there. The chance of a wrong word is shared by them and by LOOKS (Bonferroni): in each, no more can be
     taken for better than the best."""
     if not np.isfinite(measure.values).any(axis=None):
         return None, {}
     front = front_runner(measure, {})
     others = [one for one in measure.values if one != front]
-    level = (1 - confidence) / (max(1, len(others)) * ROUNDS)
+    level = (1 - confidence) / (max(1, len(others)) * LOOKS)
     ahead = measure.values.copy()
     ahead[front] -= SAME * ahead[front].abs()
     nearly, verdicts = replace(measure, values=ahead), {}
     for other in others:
         found = compare(measure, front, other, level)
         is_no_better = compare(nearly, front, other, level).p <= level
-        is_worse = found.p <= level or lost(measure, other) > lost(measure, front)
+        p = min(found.p, late_p(measure, front, other))
+        is_worse = p <= level or lost(measure, other) > lost(measure, front)
         word = "worse" if is_worse else "no better" if is_no_better else "open"
         verdicts[other] = Verdict(word, found.difference, found.is_bound)
     return front, verdicts
+
+
+def late_p(measure, front, other):
+    """P of so many runs that had not got there at a time L, if their mean were the front-runner's: of times that are
+    not negative, at most mean / L are beyond L (Markov)."""
+    late = measure.at_least[other][np.isinf(measure.values[other])]
+    mean, count = float(measure.values[front].mean()), int(measure.values[other].notna().sum())
+    if not len(late) or not 0 < mean < late.min():
+        return 1.0
+    return float(bdtrc(len(late) - 1, count, mean / late.min()))
 
 
 def lost(measure, number):
@@ -75,20 +88,36 @@ class Race:
         is_known = one.number in self.trials.failed | self.live | set(self.verdicts)
         return not is_known and (not forecast or forecast.low < self.trials.best)
 
+    def first_limit(self, one):
+        """Until MARGIN times the best so far, or, before any got there, that times what is foretold."""
+        forecast = self.forecasts.get(one.number)
+        if math.isfinite(self.trials.best) or self.trials.target["is_budget"] or not forecast:
+            return self.trials.limit_of(one, MARGIN)
+        return MARGIN * self.trials.time_of(one, forecast.high)
+
     def advance(self, one, replicas):
-        """Runs that were cut before the best gets there say little, and are made again."""
-        if not self.trials.run(one, min(replicas, self.most), self.trials.limit_of(one, MARGIN)):
+        """Runs that were cut before the best gets there say little, and are made again; those that went on far beyond
+        it cost much, and are too."""
+        replicas = min(replicas, self.most)
+        before = self.trials.limits.get(one.number, [0.0])[-1]
+        is_long = one.number not in self.live and before > self.trials.limit_of(one, 2 * MARGIN)
+        if not self.trials.run(one, replicas, self.first_limit(one), again=is_long):
             self.live.discard(one.number)
             return
         self.live.add(one.number)
         wanted = self.trials.limit_of(one, NEAR if replicas < MANY else MARGIN_OF_MANY)
-        if self.trials.was_cut(one.number) and self.trials.limits[one.number][-1] < wanted:
-            self.trials.run(one, min(replicas, self.most), 1.5 * wanted, longer=True)
+        is_early = replicas < LEAST and math.isinf(wanted)  # others may get there
+        is_short = self.trials.limits[one.number][-1] < wanted
+        if is_short and not is_early and self.trials.was_cut(one.number):
+            self.trials.run(one, replicas, self.trials.limit_of(one, 2 * MARGIN), again=True)
 
     def round(self):
         """Twice the replicas of each but the front-runner, who has as many as any other."""
+        open_now = sum(self.trials.replicas(n) < self.most for n in self.live)
         for one in self.candidates:
-            if one.number != self.front and (one.number in self.live or self.may_win(one)):
+            enters = self.may_win(one) and open_now < MOST_OPEN
+            open_now += enters
+            if enters or (one.number in self.live and one.number != self.front):
                 self.advance(one, 2 * max(1, self.trials.replicas(one.number)))
         if self.front is not None:
             counts = map(self.trials.replicas, self.live)
@@ -105,15 +134,18 @@ class Race:
 
     @property
     def is_over(self):
-        """Whether the front-runner is alone, or nobody gets there."""
+        """Whether the front-runner is alone, or nobody gets there in the scenario's time."""
+        if any(map(self.may_win, self.candidates)):
+            return False
         if self.front is None:
-            return not any(map(self.may_win, self.candidates))
-        enough = self.trials.replicas(self.front) >= LEAST
-        return enough and self.live == {self.front} and not any(map(self.may_win, self.candidates))
+            return not any(map(self.trials.was_cut, self.live))
+        return self.live == {self.front} and self.trials.replicas(self.front) >= LEAST
 
     def run(self):
-        """Until it is over, or all have the most replicas; whether that is sure."""
-        for _ in range(ROUNDS):
+        """Until it is over, or another round would run nothing; whether it is sure."""
+        before = None
+        while before != (now := (sorted(self.live), self.trials.spent)):
+            before = now
             self.round()
             if self.is_over:
                 return True

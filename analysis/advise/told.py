@@ -122,9 +122,9 @@ def notes(advice):
         why = "" if advice.is_cut else f", which {advice.race.most} replicas do not tell"
         yield f"May be as good, or better: {labels(advice, still)}{why}."
     yield from advice.changes
-    computed = f"It computed {number(advice.gradients, 4)} gradients"
+    computed = f"It computed {number(advice.trials.spent, 4)} gradients"
     share, replicas = (
-        advice.gradients / advice.all_gradients,
+        advice.trials.spent / advice.all_gradients,
         count_text(advice.asked["replicas"], "replica"),
     )
     of_all = (

@@ -15,8 +15,12 @@ from plots.price import cost
 from report.case import Case
 from results import read_folder
 
-MARGIN = 1.5  # times the best so far: the time until which others run
+MARGIN, FIRST_MARGIN = (
+    1.5,
+    4.0,
+)  # times the best so far: the time until which others run, and first runs
 LEAST_UPDATES = 15  # of a first run
+FIRST_SHARE = 1 / 16  # of the scenario's time
 
 
 class BudgetSpent(Exception):
@@ -80,20 +84,20 @@ class Trials:
 
     def name_of(self, number):
         """Of the folder of its runs."""
-        return f"candidate-{number}" + "-longer" * (len(self.limits[number]) - 1)
+        return f"candidate-{number}" + "-again" * (len(self.limits[number]) - 1)
 
     def replicas(self, number):
         return len(self.folders[number].runs) if number in self.folders else 0
 
-    def run(self, candidate, replicas, limit=math.inf, longer=False):
-        """Has so many replicas run, until the limit of time the first time, and until another one where that is
-        to be longer. Whether they are there."""
+    def run(self, candidate, replicas, limit=math.inf, again=False):
+        """Has so many replicas run, until the limit of time that counted the first time, or anew until this one.
+        Whether they are there."""
         number = candidate.number
         if number in self.failed:
             return False
         if number not in self.limits:
             self.limits[number] = [limit]
-        elif longer:
+        elif again:
             self.limits[number].append(limit)
             self.gradients += self.computed(number)
             replicas = max(replicas, self.replicas(number))
@@ -111,16 +115,25 @@ class Trials:
 
     def limit_of(self, candidate, margin):
         """The time until which it runs: that of the budget, or so many times the best so far."""
-        level, most = self.target["level"], margin * self.best
         if self.target["is_budget"]:
+            level = self.target["level"]
             return level / candidate.price if self.target["key"] == "cost" else level
-        return most / candidate.price if self.target["by"] == "cost" else most
+        return self.time_of(candidate, margin * self.best)
+
+    def time_of(self, candidate, value):
+        """A time, or that in which its machines cost so much."""
+        return value / candidate.price if self.target["by"] == "cost" else value
 
     def watched(self, candidate):
-        """The time for which the first run of it is worth while."""
-        limit = self.limit_of(candidate, MARGIN)
-        least = 0.0 if self.target["is_budget"] else LEAST_UPDATES * candidate.update_time
-        return min(max(limit, least), self.asked["stop"].get("time", math.inf))
+        """The time for which the first run of it is worth while; until some run got there, a share of the scenario's
+        time."""
+        longest = self.asked["stop"].get("time", math.inf)
+        if self.target["is_budget"]:
+            return self.limit_of(candidate, MARGIN)
+        limit = (
+            self.limit_of(candidate, MARGIN) if math.isfinite(self.best) else longest * FIRST_SHARE
+        )
+        return min(max(limit, LEAST_UPDATES * candidate.update_time), longest)
 
     def was_cut(self, number):
         """Whether some run ended at a limit of time that is not the scenario's."""
@@ -133,6 +146,11 @@ class Trials:
 
     def computed(self, number):
         return int(self.folders[number].runs["gradients_computed"].sum())
+
+    @property
+    def spent(self):
+        """Gradients so far, of all runs."""
+        return self.gradients + sum(map(self.computed, self.folders))
 
     # ---- what they are compared by
 

@@ -14,7 +14,7 @@ import pandas as pd
 from advise.candidates import facts_of, flat
 from advise.convergence import Curve, fit_convergence
 from advise.design import a_optimal, information, leverage
-from advise.race import standing
+from advise.race import late_p, standing
 from advise.system import features, fit_system
 from plots.measure import Measure
 
@@ -103,6 +103,14 @@ class Race(unittest.TestCase):
     def test_one_of_which_a_run_diverged_is_worse_than_one_that_always_gets_there(self):
         front, found = self.judged([10, 11, 12], [1, 2, math.inf])
         self.assertEqual((front, found[1].word), (0, "worse"))
+
+    def test_runs_that_are_late_by_far_bound_their_mean(self):
+        values = pd.DataFrame({0: [10.0, 11, 9, 10], 1: [5, math.inf, math.inf, math.inf]})
+        bound = values.replace(math.inf, 300.0)
+        goal = Measure("time", "time", values, bound, target="loss")
+        self.assertAlmostEqual(late_p(goal, 0, 1), 4 * (1 / 30) ** 3 * (29 / 30) + (1 / 30) ** 4)
+        self.assertEqual(late_p(goal, 0, 0), 1)
+        self.assertEqual(standing(goal, 0.9)[1][1].word, "worse")
 
     def test_two_replicas_seldom_say_much_and_none_that_gets_there_says_nothing(self):
         self.assertEqual(self.judged([10, 11], [12, 15])[1][1].word, "open")
