@@ -71,7 +71,7 @@ def draw_candidates(advice, title):
 def front(places):
     """Of (x, y): those that none beats in both."""
     kept = []
-    for x, y in sorted(places):
+    for x, y in sorted(map(tuple, places)):
         if not kept or y < kept[-1][1]:
             kept.append((x, y))
     return kept
@@ -95,26 +95,25 @@ def pareto_of(advice):
 
 def draw_pareto(advice, title):
     """The figure; None where fewer than two got there."""
-    x, y, found = pareto_of(advice)
+    words, price, found = pareto_of(advice)
     if len(found) < 2:
         return None
     figure = style.new_figure(title, 4.2)
     axes = figure.subplots()
-    for one, at, price in found:
-        axes.plot([at], [price], "o", markersize=5.5, color=colour_of(one))
-        axes.annotate(
-            one.label, (at, price), xytext=(4, 4), textcoords="offset points", fontsize="x-small"
-        )
-    axes.step(
-        *zip(*front([place for _, *place in found])),
-        where="post",
-        color=style.GREY,
-        linewidth=0.9,
-        zorder=1,
-    )
+    best = front([place for _, *place in found])
+    for one, *place in found:
+        axes.plot(*([x] for x in place), "o", markersize=5.5, color=colour_of(one))
+        if tuple(place) in best:
+            axes.annotate(
+                one.label, place, xytext=(6, -3), textcoords="offset points", fontsize="x-small"
+            )
+    axes.step(*zip(*best), where="post", color=style.GREY, linewidth=0.9, zorder=1)
     axes.margins(x=0.15)
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
+    axes.set_xlabel(words)
+    axes.set_ylabel(price)
+    style.add_text(
+        figure, ["Named, and joined by the line: none is better in both (Pareto front)."]
+    )
     return figure
 
 
