@@ -263,7 +263,7 @@ class Folder:
             file, path = self.file_of(name), self.path / f"{name}.csv"
             if not file:
                 raise KeyError(f"{self.path}: has no {path.name}")
-            with reading(path):
+            with reading(file):
                 told = self.columns.get(name, {})
                 texts = [column for column, one in told.items() if one["type"] == "text"]
                 is_csv = file.suffix != ".parquet"

@@ -148,6 +148,9 @@ void TextLine::defect(const std::string& what) const {
   throw std::runtime_error(place() + ": " + what);
 }
 
+/// A few bytes may be packed of as many as there is memory for.
+static constexpr std::size_t longest_line = 64 << 20;
+
 void each_line(const std::filesystem::path& file, const std::function<void(TextLine&)>& take) {
   const Bytes content = read_packed(file, most_bytes_of_text);
   std::string_view rest(reinterpret_cast<const char*>(content.data()), content.size());
@@ -160,6 +163,8 @@ void each_line(const std::filesystem::path& file, const std::function<void(TextL
     rest.remove_prefix(std::min(text.size() + 1, rest.size()));
     if (text.ends_with('\r')) text.remove_suffix(1);
     TextLine line(file, number, text);
+    if (text.size() > longest_line)
+      line.defect("has more than " + std::to_string(longest_line >> 20) + " MB, as no row of data");
     if (text.find('\0') != text.npos) line.defect("holds a zero byte, so that it is no text");
     take(line);
   }

@@ -104,4 +104,10 @@ std::string printable(std::string_view text) {
   return result;
 }
 
+bool is_plain(std::string_view text) {
+  constexpr std::string_view begins_of_formulas = "=+-@";
+  return printable(text) == text &&
+         (text.empty() || begins_of_formulas.find(text.front()) == std::string_view::npos);
+}
+
 }  // namespace gradrace

@@ -16,4 +16,7 @@ bool is_utf8(std::string_view text);
 /// UTF-8.
 std::string printable(std::string_view text);
 
+/// Whether a text is as printable() makes it, and no spreadsheet takes it for a formula.
+bool is_plain(std::string_view text);
+
 }  // namespace gradrace

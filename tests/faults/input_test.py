@@ -194,6 +194,12 @@ class Data(ProgramTest):
             told = self.call("validate", self.write(trained(changed(CSV, path="d.csv.gz"))), status=2)[1]
             self.assertIn("d.csv.gz: cannot be read", told)
 
+    def test_a_line_that_is_too_long_is_told(self):
+        with gzip.open(self.folder / "d.csv.gz", "wb", 1) as file:
+            file.write(b"a,y\n1,0\n" + b"1" * (65 << 20))
+        told = self.call("validate", self.write(trained(changed(CSV, path="d.csv.gz"))), status=2)[1]
+        self.assertIn("d.csv.gz:3: has more than 64 MB, as no row of data", told)
+
 
 class Words(ProgramTest):
     def test_a_folder_that_cannot_be_written_is_named(self):

@@ -55,6 +55,27 @@ class Signals(ProgramTest):
                 self.assertIn(status, (130, 0), told)
                 self.go_on(number.name)
 
+    def test_a_signal_ends_publishing_and_what_is_there_stays(self):
+        """Of many runs, in the order of their numbers and not; the same call goes on."""
+        many = self.write(changed(SHORT, name="many", sweep=None, stop={"updates": 1}), "many.json")
+        self.call("run", many, "--out", "m", "--quiet")
+        before = self.tables(self.folder / "m")
+        shutil.copytree(self.folder / "m", self.folder / "n")
+        for out, aside in (("m", "runs.csv"), ("n", "runs.store.new")):
+            words = [PROGRAM, "run", many, "--out", out, "--quiet", "--replicas", "60000", "--jobs", "1" if aside == "runs.csv" else "2"]
+            with subprocess.Popen(words, cwd=self.folder, stderr=subprocess.PIPE, text=True) as process:
+                while process.poll() is None and not (self.folder / out / ".unfinished" / aside).exists():
+                    time.sleep(0.001)
+                process.send_signal(signal.SIGTERM)
+                begin = time.monotonic()
+                told = process.communicate(timeout=100)[1]
+            self.assertEqual(process.returncode, 130)
+            self.assertLess(time.monotonic() - begin, 3)
+            self.assertIn("interrupted: the runs that had finished are kept; the same call goes on", told)
+            self.assertEqual(self.tables(self.folder / out), before)
+            self.call(*words[1:])
+            self.assertEqual(len(rows(self.folder / out / "runs.csv")), 60000)
+
     def test_a_signal_ends_a_call_that_waits_for_its_scenario(self):
         with subprocess.Popen([PROGRAM, "run", "-"], cwd=self.folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             time.sleep(0.2)

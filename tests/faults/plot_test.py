@@ -1,5 +1,6 @@
 """Plots and pages of odd texts, folders and surroundings."""
 
+import gzip
 import json
 import os
 import pathlib
@@ -85,6 +86,13 @@ class Plots(ProgramTest):
             (self.folder / "o/curve.csv").write_text(curve)
         (self.folder / "o/manifest.json").write_text((self.folder / "o/manifest.json").read_text().replace('"version": {', '"version": 5, "other": {'))
         self.assertIn("o/manifest.json: cannot be read: version: expected an object, got 5", self.call("report", "o", status=1)[1])
+
+    def test_a_compressed_file_is_named_as_it_is(self):
+        self.call("run", self.write(BASE), "--out", "o", "--quiet")
+        self.call("collect", "o", "--compress", "gzip", "--quiet")
+        with gzip.open(self.folder / "o/curve.csv.gz", "wb") as file:
+            file.write(b"time,loss\n1")
+        self.assertIn("o/curve.csv.gz: cannot be read", self.call("plot", "o", status=1)[1])
 
     def test_a_file_that_is_not_there_is_told(self):
         self.call("run", self.write(BASE), "--out", "o", "--quiet")

@@ -1,5 +1,6 @@
 """What a store of runs says is input: it may come from a stranger, and from a disk that lost a part of it."""
 
+import ctypes
 import os
 import pathlib
 import pwd
@@ -13,6 +14,7 @@ import unittest
 import uuid
 
 from damaged_store import INTEGER, NONE, NUMBER, PART, change_header, change_run, content_of, record, text_cell
+from disks import small_disk
 from program import PROGRAM, SMALL, ProgramTest, changed
 from run_store import HEAD, MAGIC, NIL, records
 
@@ -151,6 +153,11 @@ class Store(ProgramTest):
         ):
             self.check_is_left_out(change, "its record ends too early")
 
+    def test_a_reason_is_printable_and_no_formula(self):
+        for reason in (b"=1+1", b"+1", b"-1", b"@x", b"a\x1b[2J", b"a\nb"):
+            begin = INTEGER + bytes(8) + text_cell(reason)  # status, reason
+            self.check_is_left_out(lambda result, texts, begin=begin: content_of(begin + result[10:], texts), "it holds no result of a run")
+
     def test_a_result_is_one_of_the_scenario(self):
         for result in (b"", b"\x81" * 300000, NONE * 300000, INTEGER + b"\xff" * 8, b"\x01", b"no result", (INTEGER + bytes(8)) * 40):
             self.check_is_left_out(lambda _, texts, result=result: content_of(result, texts), "it holds no result of a run")
@@ -247,6 +254,35 @@ class End(ProgramTest):
         self.assertIn("1 damaged record left out", self.run_again())
         self.assertTrue(self.kept.read_bytes().startswith(flipped))
 
+    def test_holes_are_neither_read_nor_copied(self):
+        """A stranger's store that has next to nothing on the disk."""
+        content = next(content for key, content in records(self.store) if key != NIL)
+        key = next(key for key, _ in records(self.store) if key != NIL)
+        for size in (500 << 20, 40 << 30):
+            for begin in (self.whole, self.whole + record(key, 0, content, length=size - len(self.whole) - 1000)[: HEAD.size]):
+                self.store.write_bytes(begin)
+                os.truncate(self.store, size)
+                with self.store.open("r+b") as file:
+                    file.seek(size - 5)
+                    file.write(b"other")
+                start = time.monotonic()
+                self.assertIn("what it held is kept as runs.store.1", self.run_again())
+                self.assertLess(time.monotonic() - start, 5)
+                self.assertEqual(self.kept.stat().st_size, size)
+                self.assertLess(self.kept.stat().st_blocks * 512, 1 << 20)
+                self.kept.unlink()
+
+    def test_a_copy_that_has_no_room_goes(self):
+        with small_disk(self.folder / "disk", "256k") as disk:
+            store = disk / "o/runs.store"
+            self.call("run", self.folder / "scenario.json", "--out", disk / "o", "--quiet")
+            damaged = store.read_bytes() + os.urandom(150 << 10)
+            store.write_bytes(damaged)
+            told = self.call("run", self.folder / "scenario.json", "--out", disk / "o", "--quiet", status=1)[1]
+            self.assertIn("runs.store.1: cannot be written: No space left on device", told)
+            self.assertFalse((disk / "o/runs.store.1").exists())
+            self.assertEqual(store.read_bytes(), damaged)
+
 
 class Header(ProgramTest):
     def setUp(self):
@@ -284,6 +320,30 @@ class Header(ProgramTest):
         self.assertIn("missing: shard 2/4000000000, 3/4000000000", told)
         self.assertIn("21/4000000000 and 3999999979 more", told)
 
+    def test_that_says_more_runs_than_are_there_makes_no_room_for_them(self):
+        change_header(self.store, lambda text: text.replace(b'"replicas":4', b'"replicas":16777215'))
+        start = time.monotonic()
+        told = self.call("collect", "o", "--quiet", status=2)[1]
+        self.assertIn("o/runs.store: says that it is of 16777215 runs, and the stores have 4 of them", told)
+        self.assertLess(time.monotonic() - start, 5)
+
+    def test_that_is_damaged_is_in_a_store_of_its_own(self):
+        """What collect says of stores is so."""
+        for shard in ("1/2", "2/2"):
+            self.call("run", self.folder / "scenario.json", "--out", "s", "--shard", shard, "--quiet")
+        self.call("run", self.folder / "scenario.json", "--out", "s", "--quiet")
+        for shard in ("1/3", "2/3", "3/3"):
+            self.call("run", self.folder / "scenario.json", "--out", "t", "--shard", shard, "--quiet")
+        shutil.copy(self.folder / "o/runs.store", self.folder / "t/runs.store")
+        self.assertIn("their stores are one now", self.call("collect", "t")[0])
+        for shard in ("1/3", "2/3"):
+            self.call("run", self.folder / "scenario.json", "--out", "u", "--shard", shard, "--quiet")
+        foreign = self.folder / "u/runs.3-of-3.store"
+        shutil.copy(self.folder / "o/runs.store", self.folder / "u/runs.store")
+        foreign.write_bytes(b"".join(record(key, 0, content) for key, content in records(self.store) if key != NIL))
+        self.assertNotIn("their stores are one now", self.call("collect", "u")[0])
+        self.assertTrue(foreign.exists())
+
 
 class Place(ProgramTest):
     def begin_slow_run(self):
@@ -309,6 +369,110 @@ class Place(ProgramTest):
             if other is not None:
                 self.assertEqual(store.read_bytes(), other)
             shutil.rmtree(self.folder / "d", ignore_errors=True)
+
+    def stored_run(self):
+        """Of several slow ones, stopped (SIGSTOP) when two are in the store: the process, and where the first one begins."""
+        long = self.write(changed(BASE, replicas=4, stop={"updates": 20000}), "long.json")
+        run = subprocess.Popen(
+            [PROGRAM, "run", long, "--out", "d", "--quiet", "--jobs", "1"],
+            cwd=self.folder,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "GRADRACE_PYTHON": "none"},
+        )
+        self.addCleanup(run.stderr.close)
+        self.addCleanup(lambda: (run.kill(), run.wait()))
+        store = self.folder / "d/runs.store"
+        begins = []
+        while len(begins) < 4:  # two headers, two runs
+            time.sleep(0.01)
+            whole = store.read_bytes() if store.exists() else b""
+            begins = [match.start() for match in re.finditer(re.escape(MAGIC), whole)]
+            self.assertIsNone(run.poll())
+        run.send_signal(signal.SIGSTOP)
+        return run, begins[2]
+
+    def test_bytes_that_change_while_runs_are_made_are_not_published(self):
+        def flip(store, begin):
+            with store.open("r+b") as file:
+                file.seek(store.read_bytes().index(b"curve.csv", begin) + 400)
+                file.write(bytes(byte ^ 0x11 for byte in store.read_bytes()[file.tell() :][:3]))
+
+        def cut(store, begin):
+            os.truncate(store, begin + 200)
+
+        self.write(changed(BASE, replicas=4, stop={"updates": 20000}), "long.json")
+        self.call("run", "long.json", "--out", "usual", "--quiet")
+        for damage in (flip, cut):
+            with self.subTest(damage.__name__):
+                shutil.rmtree(self.folder / "d", ignore_errors=True)
+                run, begin = self.stored_run()
+                damage(self.folder / "d/runs.store", begin)
+                run.send_signal(signal.SIGCONT)
+                told = run.communicate(timeout=100)[1]
+                self.assertEqual(run.returncode, 1, told)
+                self.assertRegex(told, rf"d/runs.store: the run at byte {begin} of it is no longer as it was written")
+                self.assertEqual(sorted(os.listdir(self.folder / "d")), ["runs.store"])
+                told = self.call("run", "long.json", "--out", "d", "--quiet")[1]
+                self.assertIn("1 damaged record left out", told)
+                self.assertEqual({n: b for n, b in self.tables(self.folder / "d").items() if n != "runs.store.1"}, self.tables(self.folder / "usual"))
+
+    def test_links_that_come_and_go_are_not_followed(self):
+        """In place of .unfinished, as often as they can, while a run is made."""
+        rename = ctypes.CDLL(None).renameat2
+        target, out = self.folder / "target", self.folder / "d"
+        target.mkdir()
+        names = ["runs.csv", "curve.csv", "manifest.json", "learners.csv", "publishing.json", "lock", "runs.store.new"]
+        for name in names:
+            (target / name).write_text(f"keep {name}")
+        self.write(BASE)
+        for _ in range(20):
+            shutil.rmtree(out, ignore_errors=True)
+            out.mkdir()
+            (out / "link").symlink_to("../target")
+            words = [PROGRAM, "run", "scenario.json", "--quiet", "--jobs", "1", "--out", "d"]
+            run = subprocess.Popen(words, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            while run.poll() is None:
+                rename(-100, os.fsencode(out / ".unfinished"), -100, os.fsencode(out / "link"), 2)  # RENAME_EXCHANGE
+            self.assertIn(run.returncode, (0, 1, 2))
+            self.assertEqual({path.name: path.read_text() for path in target.iterdir()}, {name: f"keep {name}" for name in names})
+
+    def test_a_folder_that_is_moved_away_keeps_its_runs(self):
+        run, _ = self.stored_run()
+        (self.folder / "d").rename(self.folder / "moved")
+        run.send_signal(signal.SIGCONT)
+        told = run.communicate(timeout=100)[1]
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("d: was moved or replaced", told)
+        self.assertIn("finished runs are in the store of the folder that was there", told)
+        self.assertFalse((self.folder / "d").exists())
+        self.assertIn("all 4 runs are there", self.call("run", "long.json", "--out", "moved")[0])
+
+    def test_a_sync_that_a_signal_interrupts_is_made_again(self):
+        for place in range(1, 12):
+            words = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync", "-e", f"inject=fsync:error=EINTR:when={place}"]
+            words += [PROGRAM, "run", self.write(BASE), "--quiet", "--out", f"d{place}"]
+            if shutil.which("strace") is None or subprocess.run(["strace", "true"], check=False, capture_output=True).returncode != 0:
+                self.skipTest("strace is not there, or may not trace here")
+            done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root becomes another user")
+    def test_what_may_not_be_read_is_told_as_that(self):
+        nobody = pwd.getpwnam("nobody").pw_uid
+        self.folder.chmod(0o755)
+        self.call("run", self.write(BASE), "--out", "o", "--quiet")
+
+        def told_to_nobody(*words):
+            done = subprocess.run([PROGRAM, *words], cwd=self.folder, user=nobody, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 1)
+            return done.stderr
+
+        manifest = self.folder / "o/manifest.json"
+        manifest.chmod(0)
+        self.assertIn("o/manifest.json: cannot be read: Permission denied", told_to_nobody("plot", "o"))
+        (self.folder / "o").chmod(0)
+        self.assertIn("o: cannot be read: Permission denied", told_to_nobody("collect", "o"))
 
     @unittest.skipUnless(os.geteuid() == 0, "only root becomes another user")
     def test_a_folder_whose_parent_may_not_be_read_is_as_any_other(self):

@@ -1,6 +1,5 @@
 """Terminals, pipes and disks that take no more: an error that is told, and never a success."""
 
-import contextlib
 import itertools
 import json
 import os
@@ -9,6 +8,7 @@ import resource
 import subprocess
 import unittest
 
+from disks import small_disk
 from program import PROGRAM, ProgramTest, changed, rows
 
 TIMING = {
@@ -145,19 +145,6 @@ class Limits(ProgramTest):
             self.assertIn(done.returncode, (0, 1), (size, done.returncode, done.stderr))
             if done.returncode == 1:
                 self.assertIn("out of memory", done.stderr)
-
-
-@contextlib.contextmanager
-def small_disk(place, size):
-    """A tmpfs of so many bytes; skips the test where none may be mounted."""
-    place.mkdir()
-    words = ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", os.fspath(place)]
-    if os.geteuid() != 0 or subprocess.run(words, check=False, capture_output=True).returncode != 0:
-        raise unittest.SkipTest("no tmpfs can be mounted: that takes root")
-    try:
-        yield place
-    finally:
-        subprocess.run(["umount", os.fspath(place)], check=True)
 
 
 class FullDisk(ProgramTest):

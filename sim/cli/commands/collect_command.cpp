@@ -65,6 +65,15 @@ class Sources {
   /// Of the scenario whose runs are collected.
   const RunHeader& header() const { return *header_; }
   const std::vector<fs::path>& stores() const { return stores_; }
+  /// UsageError where stores say that they are of far more runs than are in them: what a stranger's
+  /// header says is nothing to make room for.
+  void check_size(const Scenario& scenario) const {
+    constexpr std::size_t any = 1'000'000, times = 100;
+    if (scenario.runs() <= any + times * runs_) return;
+    throw UsageError("collect: " + header_file_.string() + ": says that it is of " +
+                     count_text(scenario.runs(), "run") + ", and the stores have " +
+                     std::to_string(runs_) + " of them; gradrace run FILE makes those that lack");
+  }
   /// What is to be said of shards.
   const std::vector<std::string>& complaints() const { return complaints_; }
 
@@ -123,6 +132,7 @@ class Sources {
       complaints_.push_back("damaged: " + file.string() + ": " +
                             count_text(store.damaged(), "record") + " left out");
     stores_.push_back(file);
+    runs_ += store.runs().size();
     if (!header.shard) return;
     const std::string shard = header.shard->text();
     const auto [known, is_new] =
@@ -148,6 +158,7 @@ class Sources {
   fs::path header_file_;
   std::string header_text_;
   std::vector<fs::path> stores_;
+  std::size_t runs_ = 0;
   std::map<std::string, OfShard> shards_;  // [I/N]
   std::set<unsigned> counts_;              // N
   std::vector<std::string> complaints_;
@@ -234,6 +245,7 @@ static int collect(const Words& words) {
   if (header.data_of_points.size() != 1 && header.data_of_points.size() != scenario.points.size())
     throw UsageError("collect: " + folders.front().string() +
                      ": its stores do not say which data their points have; move them away");
+  sources.check_size(scenario);
   keep_whole(out, scenario, sources);
   if (!files_of_runs().first_in(out).empty()) note_if_mixed(out);
   const std::vector<Theory> theories = theories_of(scenario);
@@ -260,7 +272,9 @@ static int collect(const Words& words) {
                     ? "; run the shards that lack, or what lacks of all: gradrace run FILE --out " +
                           printable(folder.path().string())
                     : "")
-            << (left == 0 && of_shards > 1 ? "; their stores are one now, runs.store" : "")
+            << (left == 0 && of_shards > 1 && stores_in(out).size() == 1
+                    ? "; their stores are one now, runs.store"
+                    : "")
             << "\nresults: " << printable((folder.path() / "").string()) << '\n'
             << std::flush;
   if (left > 0) return 1;

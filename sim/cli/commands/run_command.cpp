@@ -273,7 +273,13 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
   const RunFailures& failures = runs.failures();
   const double elapsed = progress.elapsed();
   progress.clear();
-  if (!options.shard && folder.present() == folder.size()) folder.put_in_order();
+  const bool was_interrupted = interrupted;
+  const auto stop = [was_interrupted] { return interrupted && !was_interrupted; };
+  try {
+    if (!options.shard && folder.present() == folder.size()) folder.put_in_order(stop);
+  } catch (const PublishingEnded&) {
+    return {true, failures.size()};
+  }
   report_troubles(job, failures);
   if (options.shard) {
     if (options.report) report_shard(job, *options.shard, failures);
@@ -291,9 +297,10 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
   try {
     summary = is_new
                   ? publish(folder, job.plan.theories, failures,
-                            {.jobs = job.jobs, .elapsed = elapsed, .device = runs.device_facts()})
+                            {.jobs = job.jobs, .elapsed = elapsed, .device = runs.device_facts()},
+                            Format::csv, stop)
                   : summary_of(folder);
-  } catch (const WaitEnded&) {
+  } catch (const PublishingEnded&) {
     return {true, failures.size()};
   }
   if (!options.report) return {true, failures.size()};

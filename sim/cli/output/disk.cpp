@@ -5,9 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
+#include <map>
+#include <mutex>
 #include <system_error>
 
 #include "sim/cli/usage_error.h"
@@ -29,7 +32,7 @@ bool move_all(Move move, int descriptor, Bytes* bytes, std::size_t count, std::u
   while (count > 0) {
     const ssize_t moved = move(descriptor, bytes, count, static_cast<off_t>(place));
     if (moved < 0 && errno == EINTR) continue;
-    if (moved == 0) errno = EIO;
+    if (moved == 0) errno = ENODATA;
     if (moved <= 0) return false;
     bytes += moved;
     place += static_cast<std::uint64_t>(moved);
@@ -38,10 +41,39 @@ bool move_all(Move move, int descriptor, Bytes* bytes, std::size_t count, std::u
   return true;
 }
 
+bool sync_descriptor(int descriptor) {
+  int result = 0;
+  do result = ::fsync(descriptor);
+  while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+/// Of folders that are open.
+struct ShownFolders {
+  std::mutex mutex;
+  std::map<std::string, fs::path> names;  // [place]
+};
+ShownFolders& shown_folders() {
+  static ShownFolders folders;
+  return folders;
+}
+
 }  // namespace
 
+fs::path shown(const fs::path& path) {
+  ShownFolders& folders = shown_folders();
+  const std::lock_guard lock(folders.mutex);
+  for (fs::path place = path; place.has_relative_path(); place = place.parent_path()) {
+    const auto found = folders.names.find(place);
+    if (found == folders.names.end()) continue;
+    return place == path ? found->second : found->second / path.lexically_relative(place);
+  }
+  return path;
+}
+
 void fail_on_disk(const fs::path& path, const char* what) {
-  throw DiskError(path.string() + ": cannot be " + what + ": " + std::strerror(errno));
+  const int error = errno;
+  throw DiskError(shown(path).string() + ": cannot be " + what + ": " + std::strerror(error));
 }
 
 File::File(fs::path path, int flags, unsigned mode)
@@ -57,8 +89,15 @@ std::uint64_t File::size() const {
   return static_cast<std::uint64_t>(facts.st_size);
 }
 
+std::uint64_t File::next_data(std::uint64_t place) const {
+  const off_t found = ::lseek(descriptor_, static_cast<off_t>(place), SEEK_DATA);
+  return found >= 0 ? static_cast<std::uint64_t>(found) : errno == ENXIO ? size() : place;
+}
+
 void File::read(std::uint64_t place, char* bytes, std::size_t count) const {
-  if (!move_all(::pread, descriptor_, bytes, count, place)) fail("read");
+  if (move_all(::pread, descriptor_, bytes, count, place)) return;
+  if (errno == ENODATA) throw DiskError(shown(path_).string() + ": ends too early: it was cut");
+  fail("read");
 }
 
 std::string File::text(std::uint64_t place, std::size_t count) const {
@@ -76,7 +115,7 @@ void File::cut(std::uint64_t size) {
 }
 
 void File::sync() {
-  if (!is_open() || ::fsync(descriptor_) != 0) fail("written");
+  if (!is_open() || !sync_descriptor(descriptor_)) fail("written");
 }
 
 File::Lock File::lock(int operation) const {
@@ -98,17 +137,36 @@ bool File::is_in_place(bool follows) const {
          own.st_dev == there.st_dev;
 }
 
+Folder::Folder(const fs::path& path, bool follows)
+    : File(path, O_PATH | O_DIRECTORY | (follows ? 0 : O_NOFOLLOW)), place_(path) {
+  if (!is_open()) return;
+  // Of this process, for the programs, too, that it starts.
+  const fs::path there =
+      "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(descriptor());
+  std::error_code ignored;
+  if (!fs::is_directory(there, ignored)) return;  // no such system
+  place_ = there;
+  fs::path name = shown(path);
+  const std::lock_guard lock(shown_folders().mutex);
+  shown_folders().names.insert_or_assign(place_, std::move(name));
+}
+
+Folder::~Folder() {
+  const std::lock_guard lock(shown_folders().mutex);
+  shown_folders().names.erase(place_);
+}
+
 void sync_file(const fs::path& file) { File(file, O_RDONLY).sync(); }
 
 void sync_folder(const fs::path& folder) {
   const File open(folder, O_RDONLY);
-  if (open.is_open() && ::fsync(open.descriptor()) == 0) return;
+  if (open.is_open() && sync_descriptor(open.descriptor())) return;
   if (errno == EACCES || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS) return;
   open.fail("written");
 }
 
 void refuse_link(const fs::path& file) {
-  throw UsageError(file.string() +
+  throw UsageError(shown(file).string() +
                    ": is a link, through which nothing is written; move it away, or give --out the "
                    "folder that it leads to");
 }
@@ -146,11 +204,20 @@ void put_in_place(std::string_view text, const fs::path& aside, const fs::path& 
   move_to_place(aside, place);
 }
 
-void copy_whole(const fs::path& file, const fs::path& copy) {
-  std::error_code error;
-  fs::copy_file(file, copy, error);
-  check(error, copy, "written");
-  sync_file(copy);
+void copy_whole(const File& from, const fs::path& copy) {
+  constexpr std::size_t piece = 1 << 16;
+  File to(copy, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
+  if (!to.is_open()) to.fail("written");
+  try {
+    const std::uint64_t size = from.size();
+    for (auto at = from.next_data(0); at < size; at = from.next_data(at + piece))
+      to.write(at, from.text(at, std::min<std::uint64_t>(piece, size - at)));
+    to.cut(size);
+    to.sync();
+  } catch (const DiskError&) {
+    remove_file(copy);
+    throw;
+  }
 }
 
 void remove_file(const fs::path& file) {

@@ -15,7 +15,7 @@ struct DiskError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// path: cannot be `what`: as errno says.
+/// path, as shown(): cannot be `what`: as errno says.
 [[noreturn]] void fail_on_disk(const std::filesystem::path& path, const char* what);
 
 /// A file or a folder that is open.  DiskError where the disk refuses.
@@ -34,6 +34,9 @@ class File {
   int descriptor() const { return descriptor_; }
 
   std::uint64_t size() const;
+  /// Where the first byte is, from there on, that is in no hole of the file; its size where there
+  /// is none.
+  std::uint64_t next_data(std::uint64_t place) const;
   void read(std::uint64_t place, char* bytes, std::size_t count) const;
   std::string text(std::uint64_t place, std::size_t count) const;
   void write(std::uint64_t place, std::string_view bytes);
@@ -53,6 +56,22 @@ class File {
   const std::filesystem::path path_;
   const int descriptor_;
 };
+
+/// A folder that is open: what is below place() is in it, whatever its name has come to lead to.
+class Folder : public File {
+ public:
+  /// Not open where the system refuses, or where it is a link and not `follows`: errno says why.
+  Folder(const std::filesystem::path& path, bool follows);
+  ~Folder();
+
+  const std::filesystem::path& place() const { return place_; }
+
+ private:
+  std::filesystem::path place_;
+};
+
+/// As the user knows it: a path below the place of a Folder by that folder's own path.
+std::filesystem::path shown(const std::filesystem::path& path);
 
 /// A file is on disk; the names in a folder are, or it is left to the system, where the folder may
 /// not be read or its file system cannot do that.
@@ -78,8 +97,8 @@ void move_to_place(const std::filesystem::path& file, const std::filesystem::pat
 void put_in_place(std::string_view text, const std::filesystem::path& aside,
                   const std::filesystem::path& place);
 
-/// On disk.
-void copy_whole(const std::filesystem::path& file, const std::filesystem::path& copy);
+/// On disk, with its holes; no copy stays where that fails.
+void copy_whole(const File& from, const std::filesystem::path& copy);
 
 /// Removes a file, if it is there; of a link, the link.
 void remove_file(const std::filesystem::path& file);

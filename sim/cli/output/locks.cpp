@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -105,23 +106,21 @@ void wait_for(const File& folder) {
   if (!is_held_by_another()) return;
   tell_note(folder.path().string() + ": waits for another call that publishes or draws there");
   while (is_held_by_another())
-    if (::usleep(20'000) != 0) throw WaitEnded();
+    if (::usleep(20'000) != 0) throw PublishingEnded();
 }
 
 }  // namespace
 
 FolderLock::FolderLock(const fs::path& folder, const std::string& shard)
-    : folder_(folder),
-      aside_(folder / unfinished),
-      file_(aside_ / (lock_name + (shard.empty() ? "" : "-" + shard))) {
+    : folder_(folder), name_(lock_name + (shard.empty() ? "" : "-" + shard)) {
   refuse_reserved(folder);
   for (int i = 0; !try_to_lock(); ++i) {
     errno = ENOENT;
-    if (i == tries) fail_to_begin(folder_, file_);
+    if (i == tries) fail_to_begin(folder_, folder_ / unfinished / name_);
   }
   try {
     refuse_parts();
-    open_folders();
+    check_in_place();
   } catch (...) {
     release();
     throw;
@@ -131,25 +130,20 @@ FolderLock::FolderLock(const fs::path& folder, const std::string& shard)
 FolderLock::~FolderLock() {
   const bool is_mine = open_folder_->is_in_place(), is_aside_mine = open_aside_->is_in_place();
   release();
-  std::error_code ignored;
-  if (is_aside_mine) fs::remove(aside_, ignored);
-  if (made_ && is_mine) fs::remove(folder_, ignored);
+  if (is_aside_mine) ::rmdir(open_aside_->path().c_str());  // if nothing else is in it
+  if (made_ && is_mine) ::rmdir(folder_.c_str());
 }
 
 /// False where another process removed the folder, or what was locked, in the meantime.
 bool FolderLock::try_to_lock() {
-  std::error_code error;
-  made_ |= fs::create_directories(folder_, error);
-  if (!error) fs::create_directory(aside_, error);
-  if (!error && fs::is_symlink(aside_)) error = std::make_error_code(std::errc::file_exists);
-  if (error == std::errc::no_such_file_or_directory) return false;
-  errno = error.value();
-  if (error) fail_to_begin(folder_, aside_);
-  lock_ = std::make_unique<File>(file_, O_RDWR | O_CREAT | O_NOFOLLOW);
-  if (!lock_->is_open() && errno == ENOENT) return false;
-  if (!lock_->is_open()) fail_to_begin(folder_, file_);
+  if (open_folders())
+    lock_ = std::make_unique<File>(aside() / name_, O_RDWR | O_CREAT | O_NOFOLLOW);
+  if (!lock_ || !lock_->is_open()) {
+    if (errno == ENOENT) return false;
+    fail_to_begin(folder_, folder_ / unfinished);
+  }
   const File::Lock locked = lock_->lock(LOCK_EX);
-  if (locked == File::Lock::held_by_another) refuse(folder_, file_);
+  if (locked == File::Lock::held_by_another) refuse(folder_, lock_->path());
   if (locked == File::Lock::none)
     tell_note(folder_.string() + ": this file system has no locks (" + std::strerror(errno) +
               "); see to it that no other call writes there");
@@ -158,13 +152,29 @@ bool FolderLock::try_to_lock() {
   return true;
 }
 
+/// Makes them where they are not there; false: errno says why not.
+bool FolderLock::open_folders() {
+  constexpr bool follows = true;  // a link that the user named
+  lock_.reset();
+  std::error_code error;
+  made_ |= fs::create_directories(folder_, error);
+  errno = error.value();
+  if (error) return false;
+  open_folder_ = std::make_unique<Folder>(folder_, follows);
+  if (!open_folder_->is_open()) return false;
+  const fs::path aside = place() / unfinished;
+  if (::mkdir(aside.c_str(), 0777) != 0 && errno != EEXIST) return false;
+  open_aside_ = std::make_unique<Folder>(aside, !follows);
+  return open_aside_->is_open();
+}
+
 /// The whole goes ill with each shard, and a shard with the whole.
 void FolderLock::refuse_parts() {
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(aside_, ignored)) {
-    const std::string name = entry.path().filename(), own = file_.filename();
-    const bool is_part = own == lock_name ? name.starts_with(lock_name) : name == lock_name;
-    if (!is_part || name == own) continue;
+  for (const auto& entry : fs::directory_iterator(aside(), ignored)) {
+    const std::string name = entry.path().filename();
+    const bool is_part = name_ == lock_name ? name.starts_with(lock_name) : name == lock_name;
+    if (!is_part || name == name_) continue;
     const File other(entry.path(), O_RDONLY | O_NOFOLLOW);
     if (!other.is_open() && errno != ENOENT) fail_to_begin(folder_, other.path());
     if (!other.is_open() || other.lock(LOCK_SH) != File::Lock::held_by_another) continue;
@@ -173,17 +183,9 @@ void FolderLock::refuse_parts() {
   }
 }
 
-void FolderLock::open_folders() {
-  constexpr int flags = O_PATH | O_DIRECTORY;
-  open_folder_ = std::make_unique<File>(folder_, flags);
-  open_aside_ = std::make_unique<File>(aside_, flags | O_NOFOLLOW);
-  check_in_place();
-}
-
 void FolderLock::release() {
   if (!lock_) return;
-  std::error_code ignored;
-  if (lock_->is_in_place()) fs::remove(file_, ignored);
+  if (lock_->is_in_place()) ::unlink(lock_->path().c_str());
   lock_.reset();
 }
 
@@ -195,8 +197,9 @@ bool FolderLock::is_in_place() const {
 void FolderLock::check_in_place() const {
   if (!is_in_place())
     throw DiskError(folder_.string() +
-                    ": was replaced, or .unfinished in it, while this call wrote there; nothing "
-                    "more is written");
+                    ": was moved or replaced, or .unfinished in it, while this call wrote there; "
+                    "nothing more is written, and finished runs are in the store of the folder "
+                    "that was there");
 }
 
 FilesLock::FilesLock(const std::vector<fs::path>& folders) {

@@ -24,8 +24,9 @@ class FolderLock {
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 
-  /// <folder>/.unfinished
-  const std::filesystem::path& aside() const { return aside_; }
+  /// The folder, and .unfinished in it, wherever their names have come to lead.
+  const std::filesystem::path& place() const { return open_folder_->place(); }
+  const std::filesystem::path& aside() const { return open_aside_->place(); }
 
   /// Whether the folder and what is aside are those that were locked.
   bool is_in_place() const;
@@ -34,21 +35,24 @@ class FolderLock {
 
  private:
   bool try_to_lock();
+  bool open_folders();
   void refuse_parts();
-  void open_folders();
   void release();
 
-  const std::filesystem::path folder_, aside_, file_;
-  bool made_ = false;  // the folder
-  std::unique_ptr<File> lock_, open_folder_, open_aside_;
+  const std::filesystem::path folder_;
+  const std::string name_;  // of what is locked
+  bool made_ = false;       // the folder
+  std::unique_ptr<Folder> open_folder_, open_aside_;
+  std::unique_ptr<File> lock_;
 };
 
-/// A signal that the caller handles came while a FilesLock waited.
-struct WaitEnded {};
+/// A signal that the caller handles came while a FilesLock waited, or while results were written
+/// aside: what is published stays.
+struct PublishingEnded {};
 
 /// While it lives, no other run, collect, plot or report publishes results in these folders or
-/// draws from them: waits for one that does, and says so; WaitEnded.  The lock is on the folder
-/// itself, so that nothing is written; on a file system without locks there is none.
+/// draws from them: waits for one that does, and says so; PublishingEnded.  The lock is on the
+/// folder itself, so that nothing is written; on a file system without locks there is none.
 class FilesLock {
  public:
   explicit FilesLock(const std::vector<std::filesystem::path>& folders);

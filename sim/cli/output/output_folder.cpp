@@ -1,5 +1,7 @@
 #include "sim/cli/output/output_folder.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <new>
@@ -56,17 +58,17 @@ OutputFolder::OutputFolder(fs::path folder, Files files, const std::string& shar
 
 OutputFolder::OutputFolder(fs::path folder, Files files, bool overwrite)
     : OutputFolder(std::move(folder), std::move(files)) {
-  const PublishedFiles there(folder_);
+  const PublishedFiles there = published();
   const auto refuse = [this](const std::string& what) {
     throw UsageError(folder_.string() + ": holds " + what + "; use --out DIR for another folder");
   };
   for (const RecordFile& other : record_files)
-    if (other.name != of_.record && fs::exists(folder_ / other.name))
+    if (other.name != of_.record && fs::exists(in_ / other.name))
       refuse("results of " + std::string(other.of) + " (" + other.name + ")");
   auto coming = of_.names;
   coming.insert(of_.record);
   refuse_others(coming);
-  const std::string file = of_.first_in(folder_);
+  const std::string file = of_.first_in(in_);
   if (file.empty() || overwrite || there.are_half()) return;
   if (there.record().empty())
     refuse(file + ", which gradrace did not make or somebody has changed since");
@@ -82,12 +84,14 @@ OutputFolder::~OutputFolder() {
   }
 }
 
+PublishedFiles OutputFolder::published() const { return {in_, aside_}; }
+
 Compression OutputFolder::compression_of(const std::string& file) const {
   return of_.compressible.contains(file) ? compression_ : Compression::none;
 }
 
 bool OutputFolder::has_other_forms() const {
-  const PublishedFiles there(folder_);
+  const PublishedFiles there = published();
   return std::ranges::any_of(of_.compressible, [&](const std::string& file) {
     return std::ranges::any_of(std::array{Compression::none, Compression::gzip, Compression::zstd},
                                [&](Compression other) {
@@ -97,18 +101,18 @@ bool OutputFolder::has_other_forms() const {
 }
 
 void OutputFolder::refuse_others(const std::set<std::string>& files) const {
-  const PublishedFiles there(folder_);
+  const PublishedFiles there = published();
   if (!there.record().empty() && there.record() != of_.record)
     throw UsageError(folder_.string() + ": holds results of another command (" + there.record() +
                      "); use --out DIR for another folder");
   for (const auto& file : files) {
     const std::string form = form_of(file, compression_of(file));
-    const fs::path place = folder_ / form;
+    const fs::path place = in_ / form;
     if (fs::is_symlink(place)) refuse_link(place);
     if (!fs::exists(place)) continue;
     const bool is_ours = there.are_known() ? there.has(form) : of_.takes_unknown;
     if (is_ours && fs::is_regular_file(place)) continue;
-    throw UsageError(place.string() + ": is there, and is not among the results that " +
+    throw UsageError(shown(place).string() + ": is there, and is not among the results that " +
                      (there.are_half()         ? "a call was about to publish when it was ended"
                       : there.record().empty() ? "a command wrote"
                                                : "the " + there.record() + " there names") +
@@ -150,25 +154,23 @@ bool OutputFolder::publish() {
   lock_.check_in_place();
   const FilesLock lock({folder_});
   for (const auto& file : close()) sync_file(aside_ / file);
-  const PublishedFiles there(folder_);
+  const PublishedFiles there = published();
   refuse_others(closed_);
   const bool had_drawings = remove_drawings();
-  const auto place = [this](const std::string& file) {
-    move_to_place(aside_ / file, folder_ / file);
-  };
+  const auto place = [this](const std::string& file) { move_to_place(aside_ / file, in_ / file); };
   const auto old_files = old_results(there);
   const std::string& last = of_.record;
   GRADRACE_CHECK(closed_.contains(last), "results have a file that comes last");
   const auto hashes = finish();
   keep_others(there, hashes);
   there.note(hashes);
-  remove_file(folder_ / last);
-  for (const auto& file : old_files) remove_file(folder_ / file);
+  remove_file(in_ / last);
+  for (const auto& file : old_files) remove_file(in_ / file);
   for (const auto& file : closed_)
     if (file != last) place(file);
-  sync_folder(folder_);
+  sync_folder(in_);
   place(last);
-  sync_folder(folder_);
+  sync_folder(in_);
   there.forget();
   closed_.clear();
   hashes_.clear();
@@ -180,12 +182,12 @@ bool OutputFolder::publish() {
 void OutputFolder::keep_others(const PublishedFiles& there,
                                const PublishedFiles::Hashes& coming) const {
   for (const auto& [file, hash] : coming) {
-    const fs::path place = folder_ / file;
+    const fs::path place = in_ / file;
     const bool is_ours = file == there.record() || there.has_unchanged(file);
     if (is_ours || !fs::exists(place) || hash_of_file(place) == hash) continue;
     const fs::path other = free_name(place);
     move_to_place(place, other);
-    tell_note(place.string() + ": " +
+    tell_note(shown(place).string() + ": " +
               (there.are_known() ? "was changed since gradrace wrote it"
                                  : "no manifest says whose it is") +
               "; it is " + other.filename().string() + " now");
@@ -210,18 +212,16 @@ void OutputFolder::remove_unfinished() {
 
 /// Plots and page of the results before, which nobody has changed since; whether there were any.
 bool OutputFolder::remove_drawings() const {
-  const fs::path plots = folder_ / "plots";
+  const Folder plots(in_ / "plots", false);  // what a link leads to is the user's
   std::error_code ignored;
-  std::vector<fs::path> drawings{folder_ / report_page};
-  if (!fs::is_symlink(plots)) {  // what it leads to is the user's
-    for (const auto& entry : fs::directory_iterator(plots, ignored)) {
+  std::vector<fs::path> drawings{in_ / report_page};
+  if (plots.is_open())
+    for (const auto& entry : fs::directory_iterator(plots.place(), ignored))
       drawings.push_back(entry.path());
-    }
-  }
   std::erase_if(drawings,
                 [](const fs::path& file) { return fs::is_symlink(file) || !is_stamped(file); });
   for (const auto& file : drawings) remove_file(file);
-  if (!fs::is_symlink(plots)) fs::remove(plots, ignored);  // if nothing else is in it
+  ::rmdir(plots.path().c_str());  // if nothing else is in it
   return !drawings.empty();
 }
 

@@ -44,6 +44,8 @@ class OutputFolder {
   ~OutputFolder();
 
   const std::filesystem::path& path() const { return folder_; }
+  /// The folder, wherever its path has come to lead.
+  const std::filesystem::path& place() const { return in_; }
 
   /// Of the files that may be compressed; before the first append().
   void compress(Compression compression) { compression_ = compression; }
@@ -78,6 +80,7 @@ class OutputFolder {
   bool publish();
 
  private:
+  PublishedFiles published() const;
   std::vector<std::string> old_results(const PublishedFiles& there) const;
   void keep_others(const PublishedFiles& there, const PublishedFiles::Hashes& coming) const;
   void remove_unfinished();
@@ -88,7 +91,7 @@ class OutputFolder {
   const Files of_;
   const bool is_shard_;
   const FolderLock lock_;
-  const std::filesystem::path& aside_ = lock_.aside();
+  const std::filesystem::path &in_ = lock_.place(), &aside_ = lock_.aside();
   Compression compression_ = Compression::none;
   std::map<std::string, CompressedFile> files_;  // open: [name without the ending]
   std::set<std::string> closed_;                 // names

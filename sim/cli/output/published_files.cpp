@@ -23,7 +23,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json json_in(const fs::path& path) { return foreign_json(without_points(text_of_file(path))); }
+Json json_in(const fs::path& path) {
+  if (fs::is_regular_file(path) && !opened_file(path).is_open()) fail_on_disk(path, "read");
+  return foreign_json(without_points(text_of_file(path)));
+}
 
 /// Of gradrace.
 bool is_record(const Json& found, const char* key) {
@@ -52,8 +55,8 @@ std::string hash_of_file(const fs::path& file) {
   return stream.is_open() && !stream.bad() ? hash.hex() : "";
 }
 
-PublishedFiles::PublishedFiles(fs::path folder)
-    : folder_(std::move(folder)), note_(folder_ / ".unfinished" / "publishing.json") {
+PublishedFiles::PublishedFiles(fs::path folder, const fs::path& aside)
+    : folder_(std::move(folder)), note_(aside / "publishing.json") {
   for (const auto& [name, key, of] : record_files) {
     const Json found = json_in(folder_ / name);
     if (!record_.empty() || !is_record(found, key)) continue;

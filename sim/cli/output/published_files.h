@@ -30,7 +30,10 @@ class PublishedFiles {
  public:
   using Hashes = std::map<std::string, std::string>;  // [name]
 
-  explicit PublishedFiles(std::filesystem::path folder);
+  explicit PublishedFiles(const std::filesystem::path& folder)
+      : PublishedFiles(folder, folder / ".unfinished") {}
+  /// aside: .unfinished in the folder.
+  PublishedFiles(std::filesystem::path folder, const std::filesystem::path& aside);
 
   /// The name of the record; empty where none is there that gradrace wrote.
   const std::string& record() const { return record_; }

@@ -163,7 +163,8 @@ void add_catalog(Tables& tables, const Scenario& scenario) {
 
 /// All but the manifest.
 void write_tables(RunFolder& folder, const std::vector<Theory>& theories,
-                  const RunFailures& failures, Format format, Gathering& gathering) {
+                  const RunFailures& failures, Format format, const std::function<bool()>& stop,
+                  Gathering& gathering) {
   const Scenario& scenario = folder.scenario();
   const auto runs_file = runs_csv(scenario.swept_paths, targets_of(scenario.first()),
                                   scenario.first().with_compression());
@@ -179,6 +180,7 @@ void write_tables(RunFolder& folder, const std::vector<Theory>& theories,
   }
   std::string cells;
   for (std::size_t run = 0; run < scenario.runs(); ++run) {
+    if (stop()) throw PublishingEnded();
     const auto failure = failures.find(run);
     if (!folder.has(run) && failure == failures.end()) continue;
     const std::size_t point = scenario.point_number(run);
@@ -190,14 +192,13 @@ void write_tables(RunFolder& folder, const std::vector<Theory>& theories,
     };
     RunResult result;
     if (folder.has(run)) {
-      result = folder.result(run);
-      gathering.add(run, result);
       std::string last;
       TableWriter* table = nullptr;
-      folder.read_rows(run, [&](const std::string& file, std::string_view piece) {
+      result = folder.read(run, [&](const std::string& file, std::string_view piece) {
         if (std::exchange(last, file) != file) table = &begin(file);
         table->add(piece);
       });
+      gathering.add(run, result);
     } else {
       result.status = Status::failed;
       result.reason = failure->second;
@@ -213,11 +214,11 @@ void write_tables(RunFolder& folder, const std::vector<Theory>& theories,
 }  // namespace
 
 Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const RunFailures& failures,
-                RunFacts facts, Format format) {
+                RunFacts facts, Format format, const std::function<bool()>& stop) {
   const Scenario& scenario = folder.scenario();
   OutputFolder& files = folder.files();
   Gathering gathering(folder);
-  write_tables(folder, theories, failures, format, gathering);
+  write_tables(folder, theories, failures, format, stop, gathering);
   Summary summary = gathering.end();
   facts.runs = summary.runs.size();
   facts.finished = summary.finished;
@@ -248,7 +249,7 @@ void refuse_others(RunFolder& folder, const std::vector<Theory>& theories, Forma
 Summary summary_of(const RunFolder& folder) {
   Gathering gathering(folder);
   for (std::size_t run = 0; run < folder.size(); ++run)
-    if (folder.has(run)) gathering.add(run, folder.result(run));
+    if (folder.has(run)) gathering.add(run, folder.read(run, [](auto&, auto) {}));
   return gathering.end();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -24,9 +25,12 @@ struct Summary {
 using RunFailures = std::map<std::size_t, std::string>;
 
 /// Writes and publishes the files of results, of the runs that are there and of those that failed,
-/// in the order of their numbers.  theories: [point].
-Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const RunFailures& failures,
-                RunFacts facts, Format format = Format::csv);
+/// in the order of their numbers.  theories: [point]; stop: whether to end without, by
+/// PublishingEnded.
+Summary publish(
+    RunFolder& folder, const std::vector<Theory>& theories, const RunFailures& failures,
+    RunFacts facts, Format format = Format::csv,
+    const std::function<bool()>& stop = [] { return false; });
 
 /// The same, of a folder whose files are published.
 Summary summary_of(const RunFolder& folder);

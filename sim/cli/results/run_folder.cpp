@@ -1,6 +1,7 @@
 #include "sim/cli/results/run_folder.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <numeric>
 
@@ -71,9 +72,11 @@ static const fs::path& checked(const fs::path& folder, RunFolder::Begin begin) {
 
 std::vector<fs::path> stores_in(const fs::path& folder) {
   std::vector<fs::path> stores;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored))
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error))
     if (is_store(entry.path())) stores.push_back(entry.path());
+  errno = error.value();
+  if (errno == EACCES || errno == EIO) fail_on_disk(folder, "read");
   std::ranges::sort(stores);
   return stores;
 }
@@ -89,7 +92,7 @@ static std::string foreignness_of(const RunStore& store, const std::string& head
 static void refuse_difference(const RunStore& store, const std::string& header) {
   const std::string foreign = foreignness_of(store, header);
   if (foreign.empty()) return;
-  throw UsageError(store.file().string() + ": " + foreign +
+  throw UsageError(store.name() + ": " + foreign +
                    "; use --out DIR for another folder, or run --force, without shards, to begin "
                    "anew");
 }
@@ -159,7 +162,7 @@ RunFolder::RunFolder(const fs::path& folder, const Scenario& scenario, RunHeader
 }
 
 void RunFolder::begin_anew() {
-  std::vector<fs::path> stores = stores_in(path());
+  std::vector<fs::path> stores = stores_in(files_.place());
   for (const auto& file : stores)
     if (file == own_file() && fs::is_symlink(file)) refuse_link(file);
   if (header_.shard)
@@ -195,12 +198,12 @@ RunFolder::~RunFolder() {
   if (is_empty) fs::remove(own_file(), ignored);
 }
 
-fs::path RunFolder::own_file() const { return path() / store_name(header_.shard); }
+fs::path RunFolder::own_file() const { return files_.place() / store_name(header_.shard); }
 
 /// Of other stores a shard only needs to know the runs, and none where it begins anew.
 void RunFolder::open_stores(Begin begin) {
   std::set<unsigned> other_counts;
-  for (const auto& file : stores_in(path())) {
+  for (const auto& file : stores_in(files_.place())) {
     if (file == own_file() || begin == Begin::anew) continue;
     const auto shard = shard_of_store(file.filename());
     if (shard && header_.shard && shard->of != header_.shard->of) other_counts.insert(shard->of);
@@ -233,7 +236,7 @@ void RunFolder::take_up(RunStore& store) {
   refuse_difference(store, header_text_);
   keep_sound(store, scenario_);
   if (store.damaged() > 0 && !is_collected_)  // collect tells it
-    notes_.push_back(store.file().string() + ": " + count_text(store.damaged(), "damaged record") +
+    notes_.push_back(store.name() + ": " + count_text(store.damaged(), "damaged record") +
                      " left out");
   note(store.notes());
   for (const StoredRun& run : store.runs()) set(store, run);
@@ -248,10 +251,10 @@ void RunFolder::note(const std::vector<std::string>& notes) {
   constexpr const char* why =
       ": one of the two was made with other software, on a broken machine, or by somebody else; ";
   if (&one == &other)
-    throw UsageError(one.file().string() + ": has a run twice, with different results" + why +
+    throw UsageError(one.name() + ": has a run twice, with different results" + why +
                      "run --force makes all again");
-  throw UsageError(other.file().string() + ": has a run that " + one.file().string() +
-                   " has with another result" + why + "move one away");
+  throw UsageError(other.name() + ": has a run that " + one.name() + " has with another result" +
+                   why + "move one away");
 }
 
 bool RunFolder::set(const RunStore& store, const StoredRun& stored) {
@@ -270,7 +273,7 @@ bool RunFolder::set(const RunStore& store, const StoredRun& stored) {
     }
   }
   if (has_key && !has_data)
-    throw UsageError(store.file().string() +
+    throw UsageError(store.name() +
                      ": has runs of other data of the same name; use --out DIR for another "
                      "folder, or run --force to begin anew");
   return is_new;
@@ -308,7 +311,7 @@ bool RunFolder::add(const RunStore& from, const StoredRun& run) {
   return true;
 }
 
-void RunFolder::put_in_order() {
+void RunFolder::put_in_order(const std::function<bool()>& stop) {
   std::vector<Place> ordered;
   std::set<RunName> taken;
   const auto take = [&](const Place& place) {
@@ -334,11 +337,14 @@ void RunFolder::put_in_order() {
   {
     RunStore store(aside, RunStore::Use::add);
     store.add_header(header_text_);
-    for (const Place& place : ordered) store.add(*place.store, place.run);
+    for (const Place& place : ordered) {
+      if (stop()) throw PublishingEnded();
+      store.add(*place.store, place.run);
+    }
     store.sync();
   }
   move_to_place(aside, own_file());
-  sync_folder(path());
+  sync_folder(files_.place());
   for (const auto& store : others_) fs::remove(store->file());  // of a link, the link
   others_.clear();
   std::ranges::fill(places_, Place{});
@@ -356,14 +362,9 @@ void RunFolder::keep_damaged() {
   for (const auto& store : others_) keep(*store);
 }
 
-RunResult RunFolder::result(std::size_t run) const {
+RunResult RunFolder::read(std::size_t run, const RunStore::Take& take) const {
   const Place& place = places_[run];
-  return result_from(place.store->result(place.run));
-}
-
-void RunFolder::read_rows(std::size_t run, const RunStore::Take& take) const {
-  const Place& place = places_[run];
-  place.store->read_rows(place.run, take);
+  return result_from(place.store->read(place.run, take));
 }
 
 }  // namespace gradrace

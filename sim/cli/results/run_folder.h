@@ -21,6 +21,7 @@
 namespace gradrace {
 
 /// The stores of finished runs in the folder: runs.store, and runs.I-of-N.store of shards.
+/// DiskError where it cannot be read.
 std::vector<std::filesystem::path> stores_in(const std::filesystem::path& folder);
 
 /// UsageError where the folder has runs.
@@ -85,13 +86,13 @@ class RunFolder {
   /// All that was added is on disk.
   void sync() { own_->sync(); }
 
-  /// Of a run that is there.
-  RunResult result(std::size_t run) const;
-  void read_rows(std::size_t run, const RunStore::Take& take) const;
+  /// Of a run that is there, as RunStore::read().
+  RunResult read(std::size_t run, const RunStore::Take& take) const;
 
   /// One store with the runs in the order of their numbers, in place of those that are there,
-  /// unless it is so already; all runs are there.
-  void put_in_order();
+  /// unless it is so already; all runs are there.  stop: whether to leave them as they are, by
+  /// PublishingEnded.
+  void put_in_order(const std::function<bool()>& stop = [] { return false; });
 
   OutputFolder& files() { return files_; }
 

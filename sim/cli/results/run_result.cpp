@@ -146,7 +146,7 @@ bool is_result(std::string_view bytes, std::size_t targets) {
     const RunResult result = result_from(bytes);
     const bool has_ended = result.status == Status::finished || result.status == Status::diverged ||
                            result.status == Status::deadlocked;
-    return has_ended && is_utf8(result.reason) && result.target_times.size() == targets &&
+    return has_ended && is_plain(result.reason) && result.target_times.size() == targets &&
            result.target_intervals.size() == targets &&
            std::ranges::all_of(result.ran_out,
                                [](const RanOut& ran_out) { return is_utf8(ran_out.file); });

@@ -27,6 +27,7 @@ constexpr std::string_view any_magic = magic.substr(0, 7);  // without the versi
 constexpr unsigned header_copies = 2;                       // a damaged byte leaves one
 constexpr std::size_t piece_size = 1 << 20;
 constexpr std::size_t most_result_bytes = 64 << 20;  // a million of targets have some 20 MB
+constexpr std::uint64_t most_read_in_vain = 8;       // times the file: of damaged records
 constexpr auto sync_interval = std::chrono::milliseconds(500);
 
 /// What a record begins with.  Its content follows, then the checksum of that.
@@ -82,6 +83,36 @@ std::string part_head(std::string_view file, std::uint64_t length) {
   return std::string(as_bytes(head));
 }
 
+/// A run's parts as its content comes.
+class PartReader {
+ public:
+  /// Hands what the piece has of each to take(file, part of it).
+  template <class Take>
+  void read(std::string_view piece, Take take) {
+    while (!piece.empty()) {
+      if (left_ == 0) {
+        const std::string_view more = piece.substr(0, sizeof(PartHead) - head_.size());
+        head_ += more;
+        piece.remove_prefix(more.size());
+        if (head_.size() < sizeof(PartHead)) return;
+        PartHead head;
+        std::memcpy(&head, head_.data(), sizeof head);
+        head_.clear();
+        file_ = std::string(head.file, ::strnlen(head.file, sizeof head.file));
+        left_ = head.length;
+      }
+      const std::string_view part = piece.substr(0, left_);
+      take(file_, part);
+      left_ -= part.size();
+      piece.remove_prefix(part.size());
+    }
+  }
+
+ private:
+  std::string head_, file_;
+  std::uint64_t left_ = 0;  // of the part
+};
+
 }  // namespace
 
 bool RunStore::may_be(const fs::path& path) {
@@ -103,14 +134,14 @@ RunStore::RunStore(const fs::path& file, Use use)
   if (use == Use::add && size_ == 0) {
     const fs::path folder = fs::absolute(file).parent_path();
     sync_folder(folder);
-    sync_folder(folder.parent_path());
+    sync_folder(folder / "..");
   }
   scan();
   if (end_ == 0 && !may_be(file))
-    throw UsageError(file.string() + ": is not a store of finished runs; move it away");
+    throw UsageError(name() + ": is not a store of finished runs; move it away");
   const std::string first = file_.text(0, std::min<std::uint64_t>(magic.size(), size_));
   if (end_ == 0 && first.starts_with(any_magic) && !magic.starts_with(first))
-    throw UsageError(file.string() +
+    throw UsageError(name() +
                      ": is a store of finished runs as another version of gradrace writes it, "
                      "which this one does not read; use --out DIR for another folder, or run "
                      "--force to begin anew");
@@ -118,24 +149,45 @@ RunStore::RunStore(const fs::path& file, Use use)
 }
 
 void RunStore::scan() {
-  while (auto record = next_record(end_)) {
-    if (record->content > end_ + sizeof(Head)) ++damaged_;
-    read(record->content, record->length,
-         [&](std::string_view piece) { record->checksum = checksum_of(piece, record->checksum); });
-    const std::uint64_t end = record->content + record->length;
-    end_ = end + sizeof record->checksum;
-    if (file_.text(end, sizeof record->checksum) != as_bytes(record->checksum))
-      ++damaged_;
-    else if (record->key.is_nil())
+  const std::uint64_t most_in_vain = most_read_in_vain * size_;  // a stranger's heads are many
+  std::uint64_t in_vain = 0, end_of_damaged = 0;
+  std::size_t damaged = 0;  // since the last whole one
+  for (std::uint64_t from = 0; auto record = next_record(from);) {
+    const std::uint64_t begin = record->content - sizeof(Head);
+    const std::uint64_t end = begin + frame + record->length;
+    if (!is_whole(*record)) {
+      ++damaged;
+      in_vain += record->length;
+      end_of_damaged = end;
+      from = in_vain > most_in_vain ? end : begin + magic.size();
+      continue;
+    }
+    damaged_ += std::max<std::size_t>(std::exchange(damaged, 0), begin > end_);
+    end_ = from = end;
+    if (record->key.is_nil())
       header_ = file_.text(record->content, record->length);
     else
       runs_.push_back(*record);
   }
+  damaged_ += damaged;
+  end_ = std::max(end_, end_of_damaged);
+}
+
+/// Sets its checksum.  No run has a megabyte of zeros, as a hole of the file has.
+bool RunStore::is_whole(StoredRun& record) const {
+  const std::uint64_t end = record.content + record.length;
+  for (std::uint64_t at = record.content; at < end; at += piece_size) {
+    const std::uint64_t size = std::min<std::uint64_t>(piece_size, end - at);
+    if (size == piece_size && file_.next_data(at) >= at + size) return false;
+    record.checksum = checksum_of(file_.text(at, size), record.checksum);
+  }
+  return file_.text(end, sizeof record.checksum) == as_bytes(record.checksum);
 }
 
 /// The next one, from there on, that ends within the file; without its checksum.
 std::optional<StoredRun> RunStore::next_record(std::uint64_t begin) const {
-  for (std::size_t piece = sizeof(Head); begin + frame <= size_; piece = piece_size) {
+  for (std::size_t piece = sizeof(Head); (begin = file_.next_data(begin)) + frame <= size_;
+       piece = piece_size) {
     const std::string bytes = file_.text(begin, std::min<std::uint64_t>(piece, size_ - begin));
     for (auto at = bytes.find(magic); at != std::string::npos; at = bytes.find(magic, at + 1)) {
       const auto record = record_in(std::string_view(bytes).substr(at), begin + at);
@@ -150,7 +202,7 @@ std::optional<StoredRun> RunStore::next_record(std::uint64_t begin) const {
 /// What is behind the last record; to add to, it goes.
 void RunStore::note_end(Use use) {
   if (!is_torn())
-    notes_.push_back(file().string() + ": " + count_text(size_ - end_, "byte") +
+    notes_.push_back(name() + ": " + count_text(size_ - end_, "byte") +
                      " at its end cannot be read");
   if (use == Use::read) return;
   if (!notes_.empty()) keep_copy();
@@ -165,11 +217,11 @@ bool RunStore::is_torn() const {
   if (is_cut ? magic.starts_with(begin.substr(0, magic.size()))
              : record_in(begin, end_).has_value())
     return true;
-  bool are_zeros = true;
-  read(end_, size_ - end_, [&](std::string_view piece) {
-    are_zeros = are_zeros && piece.find_first_not_of('\0') == std::string_view::npos;
-  });
-  return are_zeros;
+  for (auto at = file_.next_data(end_); at < size_; at = file_.next_data(at + piece_size))
+    if (file_.text(at, std::min<std::uint64_t>(piece_size, size_ - at)).find_first_not_of('\0') !=
+        std::string::npos)
+      return false;
+  return true;
 }
 
 bool RunStore::is_all(std::string_view header, const std::vector<StoredRun>& runs) const {
@@ -184,8 +236,8 @@ bool RunStore::is_all(std::string_view header, const std::vector<StoredRun>& run
 void RunStore::keep_copy() {
   if (std::exchange(has_copy_, true)) return;
   const fs::path kept = free_name(file());
-  copy_whole(file(), kept);
-  notes_.push_back(file().string() + ": what it held is kept as " + kept.filename().string());
+  copy_whole(file_, kept);
+  notes_.push_back(name() + ": what it held is kept as " + kept.filename().string());
 }
 
 void RunStore::keep_sound(const Tables& tables, std::size_t targets) {
@@ -195,13 +247,11 @@ void RunStore::keep_sound(const Tables& tables, std::size_t targets) {
     ++number;
     const std::string fault = fault_of(run, tables, targets);
     if (!fault.empty() && ++left_out <= most_told)
-      notes_.push_back(file().string() + ": run " + std::to_string(number) +
-                       " in it is left out: " + fault);
+      notes_.push_back(name() + ": run " + std::to_string(number) + " in it is left out: " + fault);
     return !fault.empty();
   });
   if (left_out > most_told)
-    notes_.push_back(file().string() + ": " + count_text(left_out - most_told, "run") +
-                     " more left out");
+    notes_.push_back(name() + ": " + count_text(left_out - most_told, "run") + " more left out");
 }
 
 /// The first is its result; none where they do not fill the record.
@@ -242,14 +292,14 @@ std::string RunStore::fault_of(const StoredRun& run, const Tables& tables,
   return {};
 }
 
-/// Whether each cell has the type of its column, or is empty; a text is printable.
+/// Whether each cell has the type of its column, or is empty; a text is plain.
 bool RunStore::has_rows(const Part& part, const std::vector<CellType>& types) const {
   RowReader reader(types.size());
   bool are_rows = true;
   const auto check = [&](CellRow row) {
     for (std::size_t i = 0; i < row.size(); ++i)
       are_rows = are_rows && (row[i].type == types[i] || row[i].type == CellType::none) &&
-                 printable(row[i].text) == row[i].text;
+                 is_plain(row[i].text);
   };
   try {
     read(part.place, part.length, [&](std::string_view piece) { reader.read(piece, check); });
@@ -290,7 +340,7 @@ StoredRun RunStore::add(const RunKey& key, std::uint64_t data, std::string_view 
 }
 
 StoredRun RunStore::add(const RunStore& from, const StoredRun& run) {
-  return write(run, [&](const Put& put) { from.read(run.content, run.length, put); });
+  return write(run, [&](const Put& put) { from.read_content(run, put); });
 }
 
 /// Sets the run's content and checksum.
@@ -335,20 +385,47 @@ void RunStore::sync() {
   sync_file();
   if (!is_in_place())
     throw DiskError(
-        file().string() +
-        ": was removed or replaced while runs were made; what this call has made is lost");
+        name() + ": was removed or replaced while runs were made; what this call has made is lost");
+  if (file_.size() < end_)
+    throw DiskError(name() +
+                    ": was cut while runs were made; the same call makes again what it lacks");
 }
 
-std::string RunStore::result(const StoredRun& run) const {
-  const Part result = parts_of(run).front();
-  return file_.text(result.place, result.length);
+std::string RunStore::read(const StoredRun& run, const Take& take) const {
+  std::string result;
+  PartReader parts;
+  read_content(run, [&](std::string_view piece) {
+    parts.read(piece, [&](const std::string& file, std::string_view part) {
+      if (file.empty())
+        result += part;
+      else
+        take(file, part);
+    });
+  });
+  return result;
 }
 
-void RunStore::read_rows(const StoredRun& run, const Take& take) const {
-  const auto parts = parts_of(run);
-  for (std::size_t i = 1; i < parts.size(); ++i)
-    read(parts[i].place, parts[i].length,
-         [&](std::string_view piece) { take(parts[i].file, piece); });
+/// All but the last piece before their checksum is known.
+void RunStore::read_content(const StoredRun& run, const Put& take) const {
+  std::uint32_t checksum = 0;
+  std::uint64_t left = run.length;
+  const auto fail = [&] {
+    throw DiskError(name() + ": the run at byte " + std::to_string(run.content - sizeof(Head)) +
+                    " of it is no longer as it was written: its disk fails, or another program "
+                    "wrote there; nothing is published, and the same call makes that run again");
+  };
+  try {
+    read(run.content, run.length, [&](std::string_view piece) {
+      checksum = checksum_of(piece, checksum);
+      left -= piece.size();
+      if (left == 0 && checksum != run.checksum) fail();
+      take(piece);
+    });
+  } catch (const NoCell&) {
+    fail();
+  } catch (const std::out_of_range&) {  // a file that runs do not have
+    fail();
+  }
 }
 
 void RunStore::read(std::uint64_t place, std::uint64_t length, const Put& take) const {

@@ -53,6 +53,8 @@ class RunStore {
   RunStore(const std::filesystem::path& file, Use use);
 
   const std::filesystem::path& file() const { return file_.path(); }
+  /// As the user knows it.
+  std::string name() const { return shown(file()).string(); }
   std::uint64_t end() const { return end_; }
   /// Whether it is that header and these runs of it, one after the other, and nothing else.
   bool is_all(std::string_view header, const std::vector<StoredRun>& runs) const;
@@ -63,7 +65,8 @@ class RunStore {
 
   /// Those that were there when it was opened, in the order in which they were added.
   const std::vector<StoredRun>& runs() const { return runs_; }
-  /// Parts of the file that are no whole record; their runs are not among these.
+  /// Parts of the file that are no whole record; their runs are not among these.  Where records
+  /// are damaged, the next one is looked for from just behind what they begin with.
   std::size_t damaged() const { return damaged_; }
   /// What else the user should know of the file.
   const std::vector<std::string>& notes() const { return notes_; }
@@ -86,22 +89,21 @@ class RunStore {
   /// bytes_of() it.  Safe from several threads.
   StoredRun add(const RunKey& key, std::uint64_t data, std::string_view result,
                 const RunRows& rows);
-  /// A run of another store.
+  /// A run of another store.  DiskError, as of read(), which is that of the other.
   StoredRun add(const RunStore& from, const StoredRun& run);
 
-  /// All that was added is on disk.  DiskError, too, where the file is no longer there, or another
-  /// one in its place.
+  /// All that was added is on disk.  DiskError, too, where the file is no longer there, another one
+  /// is in its place, or it was cut.
   void sync();
 
   /// Whether its name is still that of the file.
   bool is_in_place() const { return file_.is_in_place(); }
 
-  /// result_from() these is what the run found.
-  std::string result(const StoredRun& run) const;
-
-  /// Hands over the cells of the run's rows, piece by piece.
+  /// Hands over the cells of the run's rows, piece by piece; result_from() what comes back is what
+  /// the run found.  DiskError where these are not the bytes that were written: in the end, of a
+  /// run of more than a megabyte.
   using Take = std::function<void(const std::string& file, std::string_view piece)>;
-  void read_rows(const StoredRun& run, const Take& take) const;
+  std::string read(const StoredRun& run, const Take& take) const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -116,11 +118,13 @@ class RunStore {
   void note_end(Use use);
   bool is_torn() const;
   std::optional<StoredRun> next_record(std::uint64_t begin) const;
+  bool is_whole(StoredRun& record) const;
   std::vector<Part> parts_of(const StoredRun& run) const;
   std::string fault_of(const StoredRun& run, const Tables& tables, std::size_t targets) const;
   bool has_rows(const Part& part, const std::vector<CellType>& types) const;
   StoredRun write(StoredRun run, const std::function<void(const Put& put)>& content);
   void read(std::uint64_t place, std::uint64_t length, const Put& take) const;
+  void read_content(const StoredRun& run, const Put& take) const;
   void sync_file();
 
   File file_;

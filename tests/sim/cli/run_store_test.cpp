@@ -24,7 +24,7 @@ RunKey key_of(std::uint8_t number) {
 /// What it has of a run: the file and its rows, one after the other.
 std::string rows_of(const RunStore& store, const StoredRun& run) {
   std::string all, last;
-  store.read_rows(run, [&](const std::string& file, std::string_view piece) {
+  store.read(run, [&](const std::string& file, std::string_view piece) {
     if (last != file) all += (all.empty() ? "" : " ") + file + ":";
     last = file;
     all += piece;
@@ -69,7 +69,7 @@ TEST_CASE_FIXTURE(WithStore, "run store: what was added is there when it is open
     REQUIRE(store.runs().size() == 3);
     CHECK(store.runs()[1].key == key_of(2));
     CHECK(store.runs()[1].data == 2);
-    CHECK(store.result(store.runs()[2]) == "result 3");
+    CHECK(store.read(store.runs()[2], [](auto&, auto) {}) == "result 3");
     CHECK(rows_of(store, store.runs()[0]) == "a.csv:one b.csv:1");
     CHECK((rows_of(store, store.runs()[1]) == "a.csv:" + many + " b.csv:2"));
     CHECK(rows_of(store, store.runs()[2]) == "b.csv:3");
@@ -129,6 +129,62 @@ TEST_CASE_FIXTURE(WithStore,
   CHECK_THROWS_AS(RunStore(path(), RunStore::Use::add), UsageError);
 }
 
+/// A store of two runs; where they begin, and its bytes.
+struct TwoRuns : WithStore {
+  TwoRuns() {
+    RunStore store(path(), RunStore::Use::add);
+    store.add_header("header");
+    for (std::uint8_t number = 1; number <= 2; ++number) {
+      begins.push_back(store.end());
+      add(store, number, "some text");
+    }
+    std::ifstream file(path(), std::ios::binary);
+    whole = {std::istreambuf_iterator<char>(file), {}};
+  }
+  std::vector<std::uint64_t> begins;
+  std::string whole;
+};
+
+TEST_CASE_FIXTURE(TwoRuns,
+                  "run store: bytes that are lost take no record with them but their own") {
+  const std::uint64_t second_header = begins[0] / 2;
+  for (const std::size_t lost : {1, 10})
+    for (std::size_t place = 0; place + lost <= whole.size(); ++place) {
+      std::string cut = whole;
+      cut.erase(place, lost);
+      folder.write("runs.store", cut);
+      const RunStore store(path(), RunStore::Use::read);
+      const auto is_hit = [&](std::uint64_t begin, std::uint64_t end) {
+        return place < end && place + lost > begin;
+      };
+      const bool both = is_hit(0, second_header) && is_hit(second_header, begins[0]);
+      CHECK(store.header() == (both ? "" : "header"));
+      CHECK(store.runs().size() ==
+            2 - is_hit(begins[0], begins[1]) - is_hit(begins[1], whole.size()));
+      CHECK((store.is_damaged() || place + lost == whole.size() || place > begins[1]));
+    }
+}
+
+TEST_CASE_FIXTURE(TwoRuns, "run store: what changes while it is open is not read, and not copied") {
+  const RunStore store(path(), RunStore::Use::read);
+  RunStore copy(folder.path() / "copy.store", RunStore::Use::add);
+  const auto read = [&](std::size_t run) {
+    return store.read(store.runs()[run], [](auto&, auto) {});
+  };
+  CHECK(read(0) == "result 1");
+  for (std::uint64_t place = begins[0] + 48; place + 4 < begins[1]; ++place) {  // its content
+    std::fstream file(path());
+    file.seekp(static_cast<std::streamoff>(place)).put(static_cast<char>(whole[place] ^ 4)).flush();
+    CHECK_THROWS_WITH_AS(read(0), doctest::Contains("is no longer as it was written"), DiskError);
+    CHECK_THROWS_AS(copy.add(store, store.runs()[0]), DiskError);
+    CHECK(copy.end() == 0);
+    CHECK(read(1) == "result 2");
+    file.seekp(static_cast<std::streamoff>(place)).put(whole[place]);
+  }
+  std::filesystem::resize_file(path(), begins[0] + 60);
+  CHECK_THROWS_WITH_AS(read(1), doctest::Contains("runs.store: ends too early"), DiskError);
+}
+
 TEST_CASE_FIXTURE(WithStore, "run store: threads add to one") {
   {
     RunStore store(path(), RunStore::Use::add);
@@ -143,7 +199,7 @@ TEST_CASE_FIXTURE(WithStore, "run store: threads add to one") {
   const RunStore store(path(), RunStore::Use::read);
   CHECK(store.runs().size() == 200);
   for (const StoredRun& run : store.runs())
-    CHECK(store.result(run) == "result " + std::to_string(run.key.data[15]));
+    CHECK(store.read(run, [](auto&, auto) {}) == "result " + std::to_string(run.key.data[15]));
 }
 
 TEST_CASE("run result: it reads back exactly") {
