@@ -36,8 +36,9 @@ class IntegrandBudget {
 
 /// What find() returns, or nothing where that takes more than the budget.
 template <class Find>
-auto within_budget(Find find) -> std::optional<decltype(find())> {
-  const IntegrandBudget budget;
+auto within_budget(Find find, std::uint64_t evaluations = IntegrandBudget::of_a_number)
+    -> std::optional<decltype(find())> {
+  const IntegrandBudget budget(evaluations);
   try {
     return find();
   } catch (const BudgetSpent&) {

@@ -24,6 +24,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double most_made = 1 << 24;  // numbers of a data set, which take less than a second
+constexpr double most_theory = 2;      // seconds of it
 
 std::string megabytes(double bytes) { return short_number(bytes / 1e6, 3) + " MB"; }
 
@@ -58,6 +59,12 @@ std::vector<std::size_t> missing_runs(const Scenario& scenario, const std::files
   return missing;
 }
 
+/// By what is found on the way, which nothing tells beforehand.
+bool may_end_sooner(const Scenario& scenario) {
+  return std::ranges::any_of(scenario.points,
+                             [](const Point& point) { return is_judged(point.stop); });
+}
+
 }  // namespace
 
 int dry_run(const RunOptions& options) {
@@ -67,7 +74,8 @@ int dry_run(const RunOptions& options) {
     const unsigned jobs = jobs_for(scenario, options);
     const TellStep tell = tell_steps(scenario.first().name);
     scenario.shelf->make_parts(most_made);
-    const RunPlan plan = plan_of(scenario, std::min<std::size_t>(jobs, scenario.runs()), tell);
+    const RunPlan plan =
+        plan_of(scenario, std::min<std::size_t>(jobs, scenario.runs()), tell, most_theory);
     const double before = std::chrono::duration<double>(Clock::now() - begin).count();
     const auto folder = folder_of(scenario, options);
     const std::vector<std::size_t> runs = runs_of_call(scenario, plan, options);
@@ -76,8 +84,8 @@ int dry_run(const RunOptions& options) {
     const std::size_t left = std::accumulate(missing.begin(), missing.end(), std::size_t{0});
     const RunsCost cost = cost_of_runs(scenario, plan, missing, jobs, tell, options.compression);
     const std::size_t threads = std::clamp<std::size_t>(left, 1, jobs);
-    const double wall =
-        before + scenario.shelf->seconds_left_out() + cost.seconds + cost.publishing;
+    const double wall = before + plan.seconds_left_out + scenario.shelf->seconds_left_out() +
+                        cost.seconds + cost.publishing;
     all += wall;
     const std::string why = why_device(scenario, no_cuda_device);
     std::cout << printable(scenario.first().name) << ": "
@@ -89,6 +97,9 @@ int dry_run(const RunOptions& options) {
               << "\n  folder: " << printable((folder / "").string())
               << "\n  time: " << about_text(wall) << " with " << count_text(threads, "thread")
               << " of this machine, the longest run " << about_text(cost.longest)
+              << (may_end_sooner(scenario)
+                      ? ", if no loss or error that stop names ends them sooner"
+                      : "")
               << "\n  memory: about " << memory_text(cost.memory) << "\n  disk: about "
               << megabytes(cost.store + (options.shard ? 0 : cost.files)) << '\n'
               << (why.empty() ? "" : "  device: " + device_of(scenario) + "; " + why + "\n");

@@ -50,6 +50,7 @@ struct RunCost {
   double memory = 0;
   DiskSize growing, of_first;  // with its work: of every run, and of a point's first one besides
   DiskSize fixed;              // of any run of the point
+  DiskSize of_learners;        // with their number
   double beside = 1;           // runs that take no longer together
 };
 
@@ -95,23 +96,25 @@ struct FirstPart {
   CountedReplay::Counts counts;
   double states = 0;  // that the whole run holds
   double memory = 0;
-  DiskSize growing, of_first, fixed;  // as of RunCost
+  DiskSize growing, of_first, fixed, of_learners;  // as of RunCost
 };
 
 /// Of a run that has come so far.
-void add_sizes(FirstPart& part, RunSizes& sizes, const Point& point, SpoolFile& spool,
-               RunRecorders& recorders, const RunRecord& record) {
+void add_sizes(FirstPart& part, RunSizes& sizes, const Point& point, const Theory& theory,
+               SpoolFile& spool, RunRecorders& recorders, const RunRecord& record) {
   std::set<std::string_view> growing;
   for (const auto& [file, rows] : recorders.rows())
     if (rows.size() > 0) growing.insert(file);
   RunResult result = recorders.finish(record);
   std::ranges::fill(result.target_times, result.totals.time);  // each is reached
   std::ranges::fill(result.target_intervals, result.totals.time);
-  part.fixed = sizes.of_result(point, result);
+  part.fixed = sizes.of_result(point, theory, result);
   const RunRecorders later(1, point, spool);
   const double done = part.pace.progress() > 0 ? part.pace.progress() : 1;
   for (const auto& [file, size] : sizes.of_rows(point, recorders.rows())) {
-    if (!later.rows().contains(file) && file != "staleness.csv" && file != "learners.csv")
+    if (file == "learners.csv")
+      part.of_learners += size;
+    else if (!later.rows().contains(file) && file != "staleness.csv")
       part.of_first += size * (1 / done);
     else if (growing.contains(file))
       part.growing += size * (1 / done);
@@ -120,8 +123,9 @@ void add_sizes(FirstPart& part, RunSizes& sizes, const Point& point, SpoolFile& 
   }
 }
 
-FirstPart first_part_of(const Point& point, RunSizes& sizes, const Evaluation& found,
-                        std::size_t numbers, std::uint32_t replica, double patience) {
+FirstPart first_part_of(const Point& point, const Theory& theory, RunSizes& sizes,
+                        const Evaluation& found, std::size_t numbers, std::uint32_t replica,
+                        double patience) {
   FirstPart part;
   const MemoryGrowth growth;
   SpoolFile spool(std::filesystem::temp_directory_path() /
@@ -149,7 +153,7 @@ FirstPart first_part_of(const Point& point, RunSizes& sizes, const Evaluation& f
   if (done > 0 && done < 1 && part.states > states_at_half)
     part.states = std::max(part.states, std::min(race.learners + 2.0, part.states / done));
   part.pace.note(computed(), done);
-  add_sizes(part, sizes, point, spool, recorders, run.record());
+  add_sizes(part, sizes, point, theory, spool, recorders, run.record());
   part.memory = growth.bytes();
   return part;
 }
@@ -182,24 +186,25 @@ double seconds_of_message(const Point& point, std::size_t numbers) {
   return seconds_since(begin) * static_cast<double>(numbers) / static_cast<double>(tried) / makers;
 }
 
-RunCost cost_on_cpu(const Point& point, RunSizes& sizes, const RunPlan::Group& group,
-                    const ModelCost& model, std::size_t missing, std::size_t helpers,
-                    double patience) {
+RunCost cost_on_cpu(const Point& point, const Theory& theory, RunSizes& sizes,
+                    const RunPlan::Group& group, const ModelCost& model, std::size_t missing,
+                    std::size_t helpers, double patience) {
   const auto begin = Clock::now();
   const std::size_t numbers = group.memory.value.numbers;
   RunCost cost;
-  FirstPart part = first_part_of(point, sizes, model.found, numbers, 0, patience);
+  FirstPart part = first_part_of(point, theory, sizes, model.found, numbers, 0, patience);
   const FirstPart first = part;
   double seconds = part.pace.of_all();
   std::uint32_t runs = 1;
   for (; part.pace.progress() >= 1 && runs < missing && seconds_since(begin) < patience; ++runs) {
-    part = first_part_of(point, sizes, model.found, numbers, runs, patience);
+    part = first_part_of(point, theory, sizes, model.found, numbers, runs, patience);
     seconds += part.pace.of_all();
   }
   cost.seconds = seconds / runs;
   cost.growing = first.growing;
   cost.of_first = first.of_first;
   cost.fixed = first.fixed;
+  cost.of_learners = first.of_learners;
   cost.memory = first.memory;
   if (!point.with_model()) return cost;
   const Race race = point.race();
@@ -243,7 +248,7 @@ RunCost cost_on_gpu(const Point& point, const RunPlan::Group& group, std::size_t
   });
   pace.note(seconds_since(begin), runs.front().progress());
   const auto count = static_cast<double>(beside);
-  return {pace.of_all(), growth.bytes() / count, {}, {}, {}, count};
+  return {pace.of_all(), growth.bytes() / count, {}, {}, {}, {}, count};
 }
 
 /// [part]: points in the order of their work, of which the middle one is tried.
@@ -296,8 +301,8 @@ RunsCost cost_of_runs(const Scenario& scenario, const RunPlan& plan,
     } else {
       if (point.with_model() && !models.contains(number))
         models.emplace(number, cost_of_model(point, group.memory, patience));
-      of_tried =
-          cost_on_cpu(point, sizes, group, models[number], missing[tried], helpers, patience);
+      of_tried = cost_on_cpu(point, plan.theories[tried], sizes, group, models[number],
+                             missing[tried], helpers, patience);
     }
     of_run = std::max(of_run, of_tried.memory);
     for (const std::size_t each : parts[part]) {
@@ -307,6 +312,8 @@ RunsCost cost_of_runs(const Scenario& scenario, const RunPlan& plan,
       cost.longest = std::max(cost.longest, of_tried.seconds * times);
       cost.seconds += of_tried.seconds * times * std::ceil(count / of_tried.beside);
       disk += of_tried.fixed * count;
+      disk += of_tried.of_learners *
+              (count * scenario.points[each].cluster.learners / point.cluster.learners);
       disk += of_tried.growing * (count * times);
       disk += of_tried.of_first * (count > 0 ? times : 0);
       if (std::isnan(of_tried.seconds)) cost.longest = cost.seconds = of_tried.seconds;

@@ -1,6 +1,7 @@
 #include "sim/cli/commands/run_plan.h"
 
 #include <algorithm>
+#include <chrono>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -39,9 +40,37 @@ void read_value(RunPlan::Group& group, const Point& point) {
   }
 }
 
+/// What theory says of points, for so many seconds.
+class TheoryTime {
+ public:
+  explicit TheoryTime(double patience) : patience_(patience) {}
+
+  Theory theory_of(const Point& point) {
+    constexpr std::uint64_t no_budget = 0;
+    if (seconds_ > patience_) {
+      ++left_out_;
+      return point.theory(no_budget);
+    }
+    const auto begin = Clock::now();
+    Theory theory = point.theory();
+    seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();
+    ++told_;
+    return theory;
+  }
+
+  /// That the others would take.
+  double seconds_left_out() const { return left_out_ > 0 ? left_out_ * seconds_ / told_ : 0; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const double patience_;
+  double seconds_ = 0, told_ = 0, left_out_ = 0;  // points
+};
+
 /// Theory, work and group of the next point.
 void add_point(RunPlan& plan, const Scenario& scenario, const Point& point, std::size_t number,
-               bool is_new, const MemoryCheck& check) {
+               bool is_new, const MemoryCheck& check, TheoryTime& time) {
   RunPlan::Group& group = plan.groups[number];
   plan.group_of.push_back(number);
   Theory& theory = plan.theories.emplace_back();
@@ -54,7 +83,7 @@ void add_point(RunPlan& plan, const Scenario& scenario, const Point& point, std:
     check.check_runs(point, race, group.memory);
     check_sent(scenario, point);
     if (point.with_model()) enlarge(group.options, point, race);
-    theory = point.theory();
+    theory = time.theory_of(point);
     work = run_work(point, race, theory, group.memory.value.numbers);
   } catch (const std::bad_alloc&) {
     group.obstacle = "out of memory";
@@ -69,16 +98,18 @@ std::vector<double> RunPlan::work_of_runs(const Scenario& scenario) const {
   return of_runs;
 }
 
-RunPlan plan_of(const Scenario& scenario, std::size_t jobs, const TellStep& tell) {
+RunPlan plan_of(const Scenario& scenario, std::size_t jobs, const TellStep& tell, double patience) {
   RunPlan plan;
+  TheoryTime time(patience);
   const MemoryCheck check(scenario, jobs);
   std::unordered_map<std::string, std::size_t> numbers;  // [device_text]: of the group
   for (const Point& point : scenario.points) {
     const auto [found, is_new] = numbers.try_emplace(point.device_text, plan.groups.size());
     if (is_new) plan.groups.emplace_back();
     if (tell) tell("theory and data", plan.theories.size(), scenario.points.size());
-    add_point(plan, scenario, point, found->second, is_new, check);
+    add_point(plan, scenario, point, found->second, is_new, check, time);
   }
+  plan.seconds_left_out = time.seconds_left_out();
   if (std::ranges::all_of(plan.groups, &RunPlan::Group::is_unreadable))
     throw std::runtime_error(plan.groups.front().obstacle);
   return plan;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -25,13 +26,16 @@ struct RunPlan {
   std::vector<double> work;           // [point]: estimated, of a run
   std::vector<std::size_t> group_of;  // [point]
   std::vector<Group> groups;
+  double seconds_left_out = 0;  // of theory, about
 
   /// [run]: point x replicas + replica.
   std::vector<double> work_of_runs(const Scenario& scenario) const;
 };
 
 /// Reads the data.  std::runtime_error where no point's can be read; ScenarioError where data, or
-/// so many runs under way at once, do not fit into memory.
-RunPlan plan_of(const Scenario& scenario, std::size_t jobs, const TellStep& tell = {});
+/// so many runs under way at once, do not fit into memory.  patience: seconds of theory, after
+/// which it says no more of further points than takes no time.
+RunPlan plan_of(const Scenario& scenario, std::size_t jobs, const TellStep& tell = {},
+                double patience = std::numeric_limits<double>::infinity());
 
 }  // namespace gradrace

@@ -30,7 +30,7 @@ class RunSizes {
   /// Of the rows that a run has for each file.
   std::map<std::string_view, DiskSize> of_rows(const Point& point, const RunRows& rows);
   /// Of its row in runs.csv, and of what the store has of any run.
-  DiskSize of_result(const Point& point, const RunResult& result);
+  DiskSize of_result(const Point& point, const Theory& theory, const RunResult& result);
   /// Of what is there without runs.
   DiskSize of_rest(const std::vector<Theory>& theories);
   /// Bytes of all files, compressed as well as what was counted of each of them is.

@@ -207,7 +207,7 @@ Race Point::race() const {
   return race;
 }
 
-Theory Point::theory() const {
+Theory Point::theory(std::uint64_t budget) const {
   if (cluster.transit.failures && !make_protocol().has_server()) return {};
   const auto law = common_law();
   const std::uint32_t samples = model ? model->minibatch() : 1;
@@ -225,7 +225,7 @@ Theory Point::theory() const {
       return times.kth_smallest(cluster.learners, samples, k);
     };
   }
-  if (auto theory = within_budget([&] { return make_protocol()->theory(conditions); }))
+  if (auto theory = within_budget([&] { return make_protocol()->theory(conditions); }, budget))
     return *theory;
   conditions.law = nullptr;
   conditions.means = times.means(cluster.learners, samples);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/theory/error_curve.h"
+#include "distributions/integrand_budget.h"
 #include "models/model/model.h"
 #include "sim/cli/scenario/cluster.h"
 #include "sim/cli/scenario/identity.h"
@@ -96,8 +97,8 @@ struct Point {
   /// What the timing plane is told.  Reads the data where epochs are counted.
   Race race() const;
 
-  /// What theory says of it, as far as its integrals are within the budget of a number.
-  Theory theory() const;
+  /// What theory says of it, as far as its integrals are within the budget.
+  Theory theory(std::uint64_t budget = IntegrandBudget::of_a_number) const;
   /// What that lacks of an iteration time and a staleness, and why; empty if nothing.
   std::string not_known(const Theory& theory) const;
   /// Why that lacks one of them, if it does.

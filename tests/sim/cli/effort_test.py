@@ -195,6 +195,34 @@ class Before(ProgramTest):
             self.write(of)
             self.check_disk()
 
+    def test_a_dry_run_tells_the_disk_of_clusters_of_many_sizes(self):
+        sizes = {"cluster.learners": [10**i for i in range(6)]}
+        self.write(scenario(8, {"kind": "sync"}, 30, sweep=sizes))
+        self.check_disk()
+
+    def test_a_dry_run_ends_where_theory_takes_long(self):
+        """That of all points: each is within the budget."""
+        parts = [{"distribution": "lognormal", "mu": i / 1000, "sigma": 1} for i in range(2000)]
+        cluster = {"learners": 1000, "runtime": {"distribution": "mixture", "weights": [1] * 2000, "parts": parts}}
+        protocols = [{"kind": "k-sync", "k": k} for k in range(1, 400)]
+        path = self.write({"cluster": cluster, "stop": {"updates": 5}, "sweep": {"protocol": protocols}})
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        told, _ = self.call("run", path, "--dry-run", "--jobs", "1")
+        if IS_RELEASE:
+            self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, 10)
+        self.assertRegex(told, r"time: about \d+ s|time: about \d+ min")
+
+    def test_a_dry_run_says_what_may_end_runs_sooner(self):
+        of = scenario(8, {"kind": "async"}, 3000, **QUADRATIC)
+        sooner = ", if no loss or error that stop names ends them sooner"
+        for stop, is_told in (({"updates": 3000}, False), ({"updates": 3000, "loss": 0.1}, True)):
+            told, _ = self.call("run", self.write({**of, "stop": stop}), "--dry-run", "--jobs", "1")
+            self.assertEqual(sooner in told, is_told)
+
+    def test_a_dry_run_knows_the_time_of_a_few_great_updates(self):
+        told, _ = self.call("run", self.write(scenario(16_777_216, {"kind": "sync"}, 2)), "--dry-run", "--jobs", "1")
+        self.assertNotIn("not known", told)
+
     def check_disk(self, *words):
         told, _ = self.call("run", "scenario.json", "--dry-run", *words)
         megabytes = float(re.search(r"disk: about (\S+) MB", told)[1])
