@@ -167,8 +167,10 @@ bool ClusterRuntimes::ties() const {
 std::vector<double> ClusterRuntimes::means(std::uint32_t learners, std::uint32_t samples) const {
   if (!why_not_independent().empty()) return {};
   std::vector<double> means(learners);
-  for (std::uint32_t l = 0; l < learners; ++l)
-    means[l] = law_of(l % laws.size(), speeds[l % speeds.size()], samples)->mean();
+  const std::size_t period = std::lcm(laws.size(), speeds.size());
+  for (std::size_t l = 0; l < learners; ++l)
+    means[l] = l < period ? law_of(l % laws.size(), speeds[l % speeds.size()], samples)->mean()
+                          : means[l - period];
   return means;
 }
 

@@ -30,9 +30,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t most_probes = 5;  // points, from the least work to the most
-constexpr double seconds_of_all = 2;    // of their first parts
-constexpr double seconds_to_get_on = 4;
+constexpr std::size_t most_probes = 5;   // points, from the least work to the most
+constexpr double seconds_of_all = 2;     // of their first parts
+constexpr double seconds_to_get_on = 4;  // beyond that, of all
 
 // Measured on one core of an AMD EPYC of generation Zen 5, with a disk that takes 1 GB/s.
 constexpr double published_bytes = 150e6;   // a second, of text
@@ -43,6 +43,12 @@ constexpr double moved_bytes = 8e9;         // a second, of values that are adde
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
+
+/// Of processor time, so that what others do on the machine cuts nothing short.
+struct Patience {
+  double usual;
+  double longest;  // until a run has got on
+};
 
 /// What a run takes, without what all runs share.
 struct RunCost {
@@ -62,14 +68,15 @@ class Pace {
     seconds_ = seconds, progress_ = progress;
   }
   bool got_on() const { return first_progress_ > 0; }
+  /// By more than what its beginning is a part of.
+  bool is_known() const { return progress_ > first_progress_; }
   double progress() const { return progress_; }
   /// NaN: nothing tells.
   double of_all() const {
     if (progress_ >= 1) return seconds_;
     if (!got_on()) return std::numeric_limits<double>::quiet_NaN();
-    const double rate = progress_ > first_progress_
-                            ? (progress_ - first_progress_) / (seconds_ - first_)
-                            : first_progress_ / first_;
+    const double rate =
+        is_known() ? (progress_ - first_progress_) / (seconds_ - first_) : first_progress_ / first_;
     return first_ + (1 - first_progress_) / rate;
   }
 
@@ -125,12 +132,11 @@ void add_sizes(FirstPart& part, RunSizes& sizes, const Point& point, const Theor
 
 FirstPart first_part_of(const Point& point, const Theory& theory, RunSizes& sizes,
                         const Evaluation& found, std::size_t numbers, std::uint32_t replica,
-                        double patience) {
+                        Patience patience) {
   FirstPart part;
   const MemoryGrowth growth;
   SpoolFile spool(std::filesystem::temp_directory_path() /
                   ("gradrace-" + std::to_string(::getpid())));
-  const auto begin = Clock::now();
   const double before_run = thread_seconds();
   const auto computed = [&] { return thread_seconds() - before_run; };
   const Race race = point.race();
@@ -138,13 +144,13 @@ FirstPart first_part_of(const Point& point, const Theory& theory, RunSizes& size
   CountedReplay replay(found);
   Run run(race, replica, point.with_model(), recorders.observer(), &recorders.curve(),
           point.with_model() ? segment_limit(race, numbers) : TimingPlane::default_limit);
-  const double to_get_on = is_limited(race.stop) ? std::max(patience, seconds_to_get_on) : patience;
+  const double to_get_on = is_limited(race.stop) ? patience.longest : patience.usual;
   double states_at_half = 0;
   drive({&run, 1}, point.with_model() ? &replay : nullptr, [&] {
-    const double seconds = seconds_since(begin);
-    part.pace.note(computed(), progress_of(run));
-    if (seconds < patience / 2) states_at_half = replay.counts().states;
-    return seconds < (part.pace.got_on() ? patience : to_get_on);
+    const double seconds = computed();
+    part.pace.note(seconds, progress_of(run));
+    if (seconds < patience.usual / 2) states_at_half = replay.counts().states;
+    return seconds < (part.pace.is_known() ? patience.usual : to_get_on);
   });
   part.pace.note(computed(), progress_of(run));
   part.counts = replay.counts();
@@ -188,7 +194,7 @@ double seconds_of_message(const Point& point, std::size_t numbers) {
 
 RunCost cost_on_cpu(const Point& point, const Theory& theory, RunSizes& sizes,
                     const RunPlan::Group& group, const ModelCost& model, std::size_t missing,
-                    std::size_t helpers, double patience) {
+                    std::size_t helpers, Patience patience) {
   const auto begin = Clock::now();
   const std::size_t numbers = group.memory.value.numbers;
   RunCost cost;
@@ -196,7 +202,8 @@ RunCost cost_on_cpu(const Point& point, const Theory& theory, RunSizes& sizes,
   const FirstPart first = part;
   double seconds = part.pace.of_all();
   std::uint32_t runs = 1;
-  for (; part.pace.progress() >= 1 && runs < missing && seconds_since(begin) < patience; ++runs) {
+  for (; part.pace.progress() >= 1 && runs < missing && seconds_since(begin) < patience.usual;
+       ++runs) {
     part = first_part_of(point, theory, sizes, model.found, numbers, runs, patience);
     seconds += part.pace.of_all();
   }
@@ -230,7 +237,7 @@ RunCost cost_on_cpu(const Point& point, const Theory& theory, RunSizes& sizes,
 
 /// Of as many of `missing` runs as it takes at once.
 RunCost cost_on_gpu(const Point& point, const RunPlan::Group& group, std::size_t missing,
-                    double patience) {
+                    Patience patience) {
   const MemoryGrowth growth;
   const auto device = make_device(*point.model, group.options);
   device->prepare();
@@ -244,7 +251,7 @@ RunCost cost_on_gpu(const Point& point, const RunPlan::Group& group, std::size_t
   drive(runs, device.get(), [&] {
     const double seconds = seconds_since(begin);
     pace.note(seconds, runs.front().progress());
-    return seconds < (pace.got_on() ? patience : seconds_to_get_on);
+    return seconds < (pace.got_on() ? patience.usual : patience.longest);
   });
   pace.note(seconds_since(begin), runs.front().progress());
   const auto count = static_cast<double>(beside);
@@ -277,8 +284,8 @@ RunsCost cost_of_runs(const Scenario& scenario, const RunPlan& plan,
                       Compression compression) {
   const double before = resident_memory(), peak_before = peak_memory();
   const auto parts = parts_of(plan, missing);
-  const double patience =
-      seconds_of_all / static_cast<double>(std::max<std::size_t>(1, parts.size()));
+  const double usual = seconds_of_all / static_cast<double>(std::max<std::size_t>(1, parts.size()));
+  double to_get_on = seconds_to_get_on;
   std::map<std::size_t, ModelCost> models;  // [group]
   RunsCost cost;
   RunSizes sizes(scenario, compression);
@@ -295,15 +302,18 @@ RunsCost cost_of_runs(const Scenario& scenario, const RunPlan& plan,
     const Point& point = scenario.points[tried];
     const std::size_t number = plan.group_of[tried];
     const RunPlan::Group& group = plan.groups[number];
+    const Patience patience{usual, usual + to_get_on};
+    const double begin = thread_seconds();
     RunCost of_tried;
     if (point.with_model() && point.device == "cuda") {
       of_tried = cost_on_gpu(point, group, missing[tried], patience);
     } else {
       if (point.with_model() && !models.contains(number))
-        models.emplace(number, cost_of_model(point, group.memory, patience));
+        models.emplace(number, cost_of_model(point, group.memory, usual));
       of_tried = cost_on_cpu(point, plan.theories[tried], sizes, group, models[number],
                              missing[tried], helpers, patience);
     }
+    to_get_on = std::max(0.0, to_get_on - std::max(0.0, thread_seconds() - begin - usual));
     of_run = std::max(of_run, of_tried.memory);
     for (const std::size_t each : parts[part]) {
       const double ratio = plan.work[each] / plan.work[tried];

@@ -102,7 +102,7 @@ class PartReader {
         left_ = head.length;
       }
       const std::string_view part = piece.substr(0, left_);
-      take(file_, part);
+      if (!part.empty()) take(file_, part);
       left_ -= part.size();
       piece.remove_prefix(part.size());
     }

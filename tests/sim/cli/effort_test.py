@@ -213,7 +213,7 @@ class Before(ProgramTest):
         self.assertRegex(told, r"time: about \d+ s|time: about \d+ min")
 
     def test_a_dry_run_says_what_may_end_runs_sooner(self):
-        of = scenario(8, {"kind": "async"}, 3000, **QUADRATIC)
+        of = scenario(8, {"kind": "async"}, 3000, record={"every_updates": 100}, **QUADRATIC)
         sooner = ", if no loss or error that stop names ends them sooner"
         for stop, is_told in (({"updates": 3000}, False), ({"updates": 3000, "loss": 0.1}, True)):
             told, _ = self.call("run", self.write({**of, "stop": stop}), "--dry-run", "--jobs", "1")

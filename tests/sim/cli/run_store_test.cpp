@@ -47,6 +47,22 @@ class WithStore {
   SpoolFile spools{folder.path() / "spool"};
 };
 
+/// A store of two runs; where they begin, and its bytes.
+struct TwoRuns : WithStore {
+  TwoRuns() {
+    RunStore store(path(), RunStore::Use::add);
+    store.add_header("header");
+    for (std::uint8_t number = 1; number <= 2; ++number) {
+      begins.push_back(store.end());
+      add(store, number, "some text");
+    }
+    std::ifstream file(path(), std::ios::binary);
+    whole = {std::istreambuf_iterator<char>(file), {}};
+  }
+  std::vector<std::uint64_t> begins;
+  std::string whole;
+};
+
 }  // namespace
 
 TEST_CASE_FIXTURE(WithStore, "run store: what was added is there when it is opened again") {
@@ -129,26 +145,10 @@ TEST_CASE_FIXTURE(WithStore,
   CHECK_THROWS_AS(RunStore(path(), RunStore::Use::add), UsageError);
 }
 
-/// A store of two runs; where they begin, and its bytes.
-struct TwoRuns : WithStore {
-  TwoRuns() {
-    RunStore store(path(), RunStore::Use::add);
-    store.add_header("header");
-    for (std::uint8_t number = 1; number <= 2; ++number) {
-      begins.push_back(store.end());
-      add(store, number, "some text");
-    }
-    std::ifstream file(path(), std::ios::binary);
-    whole = {std::istreambuf_iterator<char>(file), {}};
-  }
-  std::vector<std::uint64_t> begins;
-  std::string whole;
-};
-
 TEST_CASE_FIXTURE(TwoRuns,
                   "run store: bytes that are lost take no record with them but their own") {
   const std::uint64_t second_header = begins[0] / 2;
-  for (const std::size_t lost : {1, 10})
+  for (const std::size_t lost : {1u, 10u})
     for (std::size_t place = 0; place + lost <= whole.size(); ++place) {
       std::string cut = whole;
       cut.erase(place, lost);
@@ -160,7 +160,7 @@ TEST_CASE_FIXTURE(TwoRuns,
       const bool both = is_hit(0, second_header) && is_hit(second_header, begins[0]);
       CHECK(store.header() == (both ? "" : "header"));
       CHECK(store.runs().size() ==
-            2 - is_hit(begins[0], begins[1]) - is_hit(begins[1], whole.size()));
+            2u - is_hit(begins[0], begins[1]) - is_hit(begins[1], whole.size()));
       CHECK((store.is_damaged() || place + lost == whole.size() || place > begins[1]));
     }
 }
