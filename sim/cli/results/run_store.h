@@ -101,7 +101,7 @@ class RunStore {
 
   /// Hands over the cells of the run's rows, piece by piece; result_from() what comes back is what
   /// the run found.  DiskError where these are not the bytes that were written: in the end, of a
-  /// run of more than a megabyte.
+  /// run of more than 64 kB.
   using Take = std::function<void(const std::string& file, std::string_view piece)>;
   std::string read(const StoredRun& run, const Take& take) const;
 
