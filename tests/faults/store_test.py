@@ -428,11 +428,13 @@ class Place(ProgramTest):
         self.write(changed(BASE, replicas=4, stop={"updates": 200}, record={"every_updates": 1}))
         here, unfinished, link, exchange = -100, os.fsencode(out / ".unfinished"), os.fsencode(out / "link"), 2
         ended = set()
-        for _ in range(40):
+        for attempt in range(40):
             shutil.rmtree(out, ignore_errors=True)
             out.mkdir()
             words = [PROGRAM, "run", "scenario.json", "--quiet", "--jobs", "1", "--out", "d"]
             run = subprocess.Popen(words, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            while attempt % 2 and run.poll() is None and not (out / "runs.store").exists():
+                pass
             (out / "link").symlink_to("../target")
             while run.poll() is None:
                 rename(here, unfinished, here, link, exchange)
