@@ -57,8 +57,8 @@ class Peers {
   /// The same for every learner that is present or back, in the order of their numbers; all are
   /// idle.
   virtual void compute_all() = 0;
-  /// The learner, which is back and will compute, is at that step, from 0, of those that learners
-  /// make together.  Without this it is where the learner is that it copies.
+  /// The learner, which is back and will compute, is at that step, from 0 at the last start(), of
+  /// those that learners make together.  Without this it is where the learner is that it copies.
   virtual void join_at(std::uint32_t learner, std::uint64_t step) = 0;
   /// The learner's minibatch; null if it is idle.
   virtual const GradientFacts* computing(std::uint32_t learner) const = 0;

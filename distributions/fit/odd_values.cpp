@@ -57,7 +57,7 @@ std::array<Level, 2> greatest_two(const Trace& trace) {
 
 std::string greatest_text(const Trace& trace, const std::string& name) {
   const auto [greatest, next] = greatest_two(trace);
-  constexpr std::size_t fewest = 3, fewest_capped = 5, one_in = 50;
+  constexpr std::size_t fewest = 3, fewest_capped = 5, one_in = 50, fewest_levels = 10;
   constexpr double above = 10;  // times the greatest of the others
   if (next.count == 0) return {};
   const std::string value = short_number(greatest.value);
@@ -66,8 +66,13 @@ std::string greatest_text(const Trace& trace, const std::string& name) {
            ", comes again and again, ten times as long as any other: a straggler, or a mark "
            "of a minibatch that was lost, which --where '" +
            name + "!=" + value + "', the number as the file has it, leaves out";
-  const bool is_cap = greatest.count >= fewest_capped && one_in * greatest.count >= trace.size() &&
-                      greatest.count >= 3 * next.count && trace.cancelled.empty();
+  std::set<double> levels;
+  for (const auto& times : trace.series)
+    for (const double x : times)
+      if (levels.size() < fewest_levels) levels.insert(x);
+  const bool is_cap = levels.size() >= fewest_levels && greatest.count >= fewest_capped &&
+                      one_in * greatest.count >= trace.size() && greatest.count >= 3 * next.count &&
+                      trace.cancelled.empty();
   if (!is_cap) return {};
   return std::to_string(greatest.count) + " of " + std::to_string(trace.size()) +
          " times are the greatest, " + value +

@@ -34,6 +34,16 @@ std::vector<double> relative_changes(std::span<const double> x) {
   return changes;
 }
 
+/// Of the numbers of which x would be the averages so far: how many are above 0, as times are.
+double possible_times(std::span<const double> x) {
+  double count = 0;
+  for (std::size_t i = 1; i < x.size(); ++i) {
+    const auto n = static_cast<double>(i);
+    count += (n + 1) * x[i] - n * x[i - 1] > 0;
+  }
+  return count;
+}
+
 double correlation_with_time(std::span<const double> x) {
   std::vector<double> places(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) places[i] = static_cast<double>(i);
@@ -45,7 +55,7 @@ double correlation_with_time(std::span<const double> x) {
 bool are_running_averages(const Trace& trace) {
   constexpr std::size_t fewest = 20, most = 2000;  // times of a learner
   constexpr double near = 0.7, least = 0.25, errors = 3.5;
-  double all = 0, nearness = 0, fall = 0, cluster = 0;
+  double all = 0, nearness = 0, fall = 0, cluster = 0, possible = 0;
   for (const auto& times : trace.series) {
     if (times.size() < fewest) continue;
     const auto x = std::span(times).first(std::min(times.size(), most));
@@ -55,7 +65,9 @@ bool are_running_averages(const Trace& trace) {
     nearness += n * autocorrelation(x, 1);
     fall -= n * correlation_with_time(changes);
     cluster += n * autocorrelation(changes, 2);
+    possible += possible_times(x);
   }
+  if (possible < 0.95 * all) fall = 0;
   return all > 0 && nearness >= near * all &&
          std::max(fall, cluster) >= std::max(least, errors / std::sqrt(all)) * all;
 }

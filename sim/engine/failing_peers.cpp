@@ -107,9 +107,9 @@ void PeerValues::admit(std::uint32_t learner) {
   if (!present_.empty()) {
     const std::uint32_t source = source_of(learner);
     change(peer, peers_[source].value);
-    steps = steps_.made(source);
+    steps = steps_.of(source);
   }
-  if (joins_at_) steps = *std::exchange(joins_at_, {});
+  if (joins_at_) steps = first_step_ + *std::exchange(joins_at_, {});
   peer.presence = Presence::present;
   present_.insert(std::ranges::lower_bound(present_, learner), learner);
   steps_.join(learner, steps);
@@ -135,6 +135,7 @@ void PeerValues::begin_anew() {
     return;
   }
   made_.clear();
+  first_step_ = steps_.all();
   for (std::uint32_t learner = 0; learner < peers_.size(); ++learner) {
     Peer& peer = peers_[learner];
     peer.value = value;

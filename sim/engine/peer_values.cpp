@@ -195,12 +195,12 @@ void PeerValues::count(std::span<const GradientFacts> gradients) {
   make_updates();
 }
 
-/// Those whose steps all have made.
+/// Those whose steps all are beyond, and some have made.
 void PeerValues::make_updates() {
-  while (steps_.next()) {
+  while (const std::optional<bool> is_made = steps_.next()) {
     std::vector<GradientFacts> made;
-    if (observer_) made = std::move(made_.front()), made_.pop_front();
-    update(made);
+    if (observer_ && !made_.empty()) made = std::move(made_.front()), made_.pop_front();
+    if (*is_made) update(made);
   }
 }
 

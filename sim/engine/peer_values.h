@@ -207,6 +207,7 @@ class PeerValues final : public Owner, private Peers {
   std::uint32_t hearing_ = 0;                        // exchanges under way in which some are heard
   std::vector<std::vector<GradientFacts>> unused_;   // [learner], that have arrived
   std::optional<std::uint64_t> joins_at_;            // step of the next that comes in
+  std::uint64_t first_step_ = 0;                     // since training last began
   std::vector<Use> uses_;  // of a step; kept for its memory, as are the next three
   std::vector<GradientFacts> used_;
   std::vector<Term> terms_, read_;

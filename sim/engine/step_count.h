@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 namespace gradrace {
 
-/// Counts the steps of each of P learners, and those that all have made who take part.
+/// Counts the steps of each of P learners, and those that all have made who take part.  Who comes
+/// back later counts as being beyond steps that it has not made.
 class StepCount {
  public:
   explicit StepCount(std::uint32_t learners) : steps_(learners), taking_part_(learners) {}
@@ -16,41 +18,49 @@ class StepCount {
   /// The learner makes one; its number, from 1.
   std::uint64_t step(std::uint32_t learner) {
     const std::uint64_t number = ++steps_[learner];
-    if (number - all_ > made_.size()) made_.push_back(0);
-    ++made_[number - all_ - 1];
+    if (number - all_ > ahead_.size()) ahead_.emplace_back();
+    Step& step = ahead_[number - all_ - 1];
+    ++step.beyond;
+    step.is_made = true;
     return number;
   }
 
-  /// Whether all have made the next step by now: then that counts.
-  bool next() {
-    if (made_.empty() || made_.front() < taking_part_) return false;
-    made_.pop_front();
+  /// Whether all are beyond the next step by now: then that counts, and whether any has made it.
+  std::optional<bool> next() {
+    if (ahead_.empty() || ahead_.front().beyond < taking_part_) return {};
+    const bool is_made = ahead_.front().is_made;
+    ahead_.pop_front();
     ++all_;
-    return true;
+    return is_made;
   }
 
-  /// Steps that all have made.
+  /// Steps that all are beyond.
   std::uint64_t all() const { return all_; }
-  /// The learner's.
-  std::uint64_t made(std::uint32_t learner) const { return steps_[learner]; }
+  /// Those that the learner is beyond.
+  std::uint64_t of(std::uint32_t learner) const { return steps_[learner]; }
 
   /// The learner takes part no more.
   void leave(std::uint32_t learner) {
-    for (std::uint64_t step = all_; step < steps_[learner]; ++step) --made_[step - all_];
-    if (--taking_part_ == 0) made_.clear();
+    for (std::uint64_t step = all_; step < steps_[learner]; ++step) --ahead_[step - all_].beyond;
+    if (--taking_part_ == 0) ahead_.clear();
   }
-  /// It does again, and counts as having made so many.
+  /// It does again, and is beyond so many.
   void join(std::uint32_t learner, std::uint64_t steps) {
     ++taking_part_;
     steps_[learner] = std::max(all_, steps);
-    if (steps > all_ + made_.size()) made_.resize(steps - all_);
-    for (std::uint64_t step = all_; step < steps; ++step) ++made_[step - all_];
+    if (steps > all_ + ahead_.size()) ahead_.resize(steps - all_);
+    for (std::uint64_t step = all_; step < steps; ++step) ++ahead_[step - all_].beyond;
   }
 
  private:
+  struct Step {
+    std::uint32_t beyond = 0;  // learners
+    bool is_made = false;      // by any
+  };
+
   std::vector<std::uint64_t> steps_;  // [learner]
   std::size_t taking_part_;
-  std::deque<std::uint32_t> made_;  // [step - all_ - 1]: learners that have made it
+  std::deque<Step> ahead_;  // [step - all_ - 1]
   std::uint64_t all_ = 0;
 };
 

@@ -300,6 +300,18 @@ const std::vector<std::string> all_protocols{
     R"({"kind": "ripples", "schedule": "inter-intra"})"};
 
 // The engine checks that times add up to the clock, and every average's weights to 1.
+/// Those that nobody has made are none.
+class MadeUpdates final : public Observer {
+ public:
+  void on_start() override { count = empty = 0; }
+  void on_update(const UpdateFacts& update) override {
+    ++count;
+    empty += update.gradients.empty();
+  }
+
+  std::uint64_t count = 0, empty = 0;
+};
+
 TEST_CASE("failing peers: on random clusters every run comes to its end") {
   std::mt19937 random(1);
   const auto between = [&](double low, double high) {
@@ -342,9 +354,12 @@ TEST_CASE("failing peers: on random clusters every run comes to its end") {
                        record.totals.time) <= 1e-9 * record.totals.time);
       }
       CHECK(down > 0);
-      RunRecord small = run_race({.race = point.race(), .segment_limit = 1},
+      MadeUpdates made;
+      RunRecord small = run_race({.race = point.race(), .segment_limit = 1, .observer = &made},
                                  make_device(*point.model, {point.device, point.rows}).get());
       CHECK(small.hash == record.hash);
+      CHECK(made.count == record.totals.updates);
+      CHECK(made.empty == 0);
     }
   }
 }

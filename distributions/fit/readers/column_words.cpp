@@ -121,14 +121,17 @@ std::string what_else(const std::string& path) {
                                         "sync",          "allreduce", "optim",     "eval",
                                         "communication", "optimizer", "optimiser", "validation"};
   const std::string name = path.substr(path.find_last_of("./") + 1);  // npos + 1 is 0
-  const auto words = words_of(name);
+  auto words = words_of(name);
+  if (words.size() > 1 && words.back() == "min") words.pop_back();  // a unit, too
+  constexpr std::string_view wholes[] = {"step", "iteration", "iter", "batch", "minibatch"};
+  const bool of_whole = has_word(words, wholes);
   const bool is_log = name.starts_with("log_") || name.starts_with("log10");
   return is_log || has_word(words, scaled) ? "is no time as it stands, but its logarithm or ratio"
          : has_word(words, spreads)        ? "is a spread of times"
          : has_word(words, of_many)        ? "is that of many minibatches"
-         : has_word(words, parts)          ? "is a part of a minibatch's, or of something else"
-         : has_word(words, extremes)       ? "is the greatest, the least or a percentile of several"
-                                           : "";
+         : !of_whole && has_word(words, parts) ? "is a part of a minibatch's, or of something else"
+         : has_word(words, extremes) ? "is the greatest, the least or a percentile of several"
+                                     : "";
 }
 
 bool says_average(const std::string& name) {

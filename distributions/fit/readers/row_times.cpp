@@ -417,7 +417,9 @@ class Maker {
   Trace made(bool wide) {
     if (request_.differences) difference();
     if (!request_.sum_by.empty()) tell_sums();
-    if (stride_ > 1 && std::isfinite(stride_) && !request_.differences && request_.begin.empty())
+    const bool shared = series_.size() > 1 && stride_ <= static_cast<double>(series_.size());
+    if (stride_ > 1 && !shared && std::isfinite(stride_) && !request_.differences &&
+        request_.begin.empty())
       found_.notes.push_back(
           "the column " + columns_.step + " goes on by " + short_number(stride_) +
           " or more: each time is taken for that of one step; where it is that of "

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "distributions/fit/readers/cell_time.h"
+#include "distributions/fit/readers/column_words.h"
 
 namespace gradrace {
 
@@ -115,20 +116,25 @@ bool is_digit_clock(std::string_view whole) {
   return digits < 24'00'00 && digits / 100 % 100 < 60 && digits % 100 < 60;
 }
 
-/// Whether all are hhmmss: so many numbers of which few would be by chance, nor round ones.
+/// Whether all are hhmmss: so many numbers of which few would be by chance, nor round ones, that
+/// hardly ever fall; and the name says no duration.
 bool are_digit_clocks(const Table& table, std::size_t column) {
   constexpr std::size_t fewest = 12, fewest_seconds = 6, hours = 4;
   const auto whole = [&](const auto& row) { return whole_part(row[column]); };
-  if (table.rows.size() < fewest ||
+  if (table.rows.size() < fewest || says_duration(table.names[column]) ||
       std::max(whole(table.rows.front()).size(), whole(table.rows.back()).size()) <= hours)
     return false;
   std::set<std::string> seconds;
+  std::size_t falls = 0;
+  int before = 0;
   for (const auto& row : table.rows) {
     if (!is_digit_clock(whole(row))) return false;
+    const int digits = std::stoi(std::string(whole(row)));
+    falls += digits < std::exchange(before, digits);
     seconds.emplace(
         whole(row).substr(whole(row).size() - std::min<std::size_t>(2, whole(row).size())));
   }
-  return seconds.size() >= fewest_seconds;
+  return seconds.size() >= fewest_seconds && 10 * falls <= table.rows.size();
 }
 
 /// Stamps whose digits count no seconds.

@@ -56,7 +56,9 @@ void visit_failures(Fields& fields, std::optional<Failures>& failures, std::uint
           "failures", Need::none,
           "each learner fails and comes back; what it pulls, computes, pushes or exchanges "
           "is lost, and it begins again when it is back, without a server with a copy of "
-          "the lowest-numbered neighbour's value, while the others go on without it")) {
+          "the lowest-numbered neighbour's value, while the others go on without it; where nobody "
+          "is "
+          "left, who comes back begins at the initial model")) {
     return;
   }
   Failures read;
@@ -66,6 +68,11 @@ void visit_failures(Fields& fields, std::optional<Failures>& failures, std::uint
             "law of the time from its failure to its return");
   fields.integers("learners", read.learners, Need::none, between(0, learners - 1.0),
                   "numbers of those that fail, from 0 (default: all)");
+  if (fields.has("learners") && fields.is("learners", Form::number))
+    fields.complain("learners", "is a list of learners, by their numbers from 0", "[0, 1]");
+  std::ranges::sort(read.learners);
+  if (std::ranges::adjacent_find(read.learners) != read.learners.end())
+    fields.complain("learners", "names a learner twice", "each number once");
   if (fields.good() && fields.has("learners") && read.learners.empty())
     fields.complain("learners", "names nobody, so that none fails", "numbers, or without failures");
   std::optional<double> reform;

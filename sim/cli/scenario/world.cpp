@@ -96,7 +96,10 @@ void check_failures(Fields& fields, const Point& point, const AnyProtocol& proto
   if (!traits.no_failures.empty())
     fields.complain("protocol." + std::string(traits.no_failures),
                     "does not go with learners that fail (cluster.failures)",
-                    "another value, or no failures");
+                    traits.no_failures == "graph" ? "ring, torus, complete, or no failures"
+                    : traits.no_failures == "schedule"
+                        ? "another schedule than static, or no failures"
+                        : "1, or no failures");
   if (point.with_compression())
     fields.complain("compression", "does not go with learners that fail without a server",
                     "without it, or no failures");

@@ -175,6 +175,25 @@ class Rows(Input):
         self.trace("Report by tool X\nHost: a, GPUs: 8\n\n" + lines("rank,step_time", [(0, x) for x in gamma_times(20)]))
         self.assertIn("where line 4 has the names, without the lines above it", self.refused("trace.csv"))
 
+    def test_plain_times_are_not_doubted(self):
+        numbers = random.Random(5)
+        four = [(n % 4, n) for n in range(240)]
+        near = [numbers.randint(11510, 11550) for _ in four]
+        warm = [0.5 + 4 * math.exp(-n / 12) + numbers.gauss(0, 0.01) for n, _ in enumerate(four)]
+        for header, rows in (
+            ("worker,step_time_ms", [(w, x) for (w, _), x in zip(four, near)]),
+            ("worker,step_us", [(w, x - 1500) for (w, _), x in zip(four, near)]),
+            ("worker,duration_min", [(w, x) for (w, _), x in zip(four, gamma_times(240))]),
+            ("worker,sync_step_time", [(w, x) for (w, _), x in zip(four, gamma_times(240))]),
+            ("worker,step_time", [(w, 2.0 if w else 1.0) for w, _ in four]),
+            ("worker,step,step_time", [(w, n, x) for (w, n), x in zip(four, gamma_times(240))]),
+            ("worker,step_time", [(0, x) for x in warm]),
+        ):
+            self.trace(lines(header, rows))
+            told = self.fit("trace.csv")[0]
+            for word in ("hours, minutes", "percentile", "part of a minibatch", "timeout", "--scale", "average"):
+                self.assertNotIn(word, told, header)
+
     def test_the_first_step_of_one_learner_is_told(self):
         rows = [(rank, n, x) for n, x in enumerate(gamma_times(60)) for rank in range(3)]
         self.trace(lines("rank,step,duration", rows))
