@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "sim/cli/scenario/each_path.h"
@@ -132,27 +131,7 @@ void Sweep::add_axis(const std::string& where, const Json& lists, bool zip) {
       axis.pointers.push_back(pointer);
     }
   }
-  refuse_twice(axis);
   if (!axis.paths.empty()) axes_.push_back(std::move(axis));
-}
-
-/// Equal values, also 1 and 1.0, of all its lists: the same runs twice.
-void Sweep::refuse_twice(const Axis& axis) {
-  std::map<std::vector<Json>, std::size_t> seen;  // the first of those values
-  for (std::size_t i = 0; i < axis.length; ++i) {
-    std::vector<Json> values;
-    for (const auto& pointer : axis.pointers)
-      values.push_back(whole_.root().at(Json::json_pointer(pointer)).at(i));
-    const auto [first, is_new] = seen.try_emplace(values, i);
-    if (is_new) continue;
-    const auto text = [](const Json& value) { return value.dump(); };
-    complain(axis.pointers.front(),
-             "has " + joined(values, ", ", text) + " twice, as values " +
-                 std::to_string(first->second + 1) + " and " + std::to_string(i + 1) +
-                 ": the same runs",
-             "each value once; replicas for more runs of it");
-    return;
-  }
 }
 
 /// A path may go on where an earlier one ends (protocol, then protocol.k), but not set again what

@@ -73,7 +73,6 @@ class Sweep {
   /// The length of the list at the pointer, after it was written out; 0 if it is none.
   std::size_t length_of(const std::string& pointer, const nlohmann::ordered_json& list);
   void add_axis(const std::string& where, const nlohmann::ordered_json& lists, bool zip);
-  void refuse_twice(const Axis& axis);
   bool is_set_already(const std::string& path, const Axis& axis) const;
   bool has_keys_above(const std::string& path, const Axis& axis) const;
   bool allowed(const std::string& path, const std::string& pointer, const Axis& axis);

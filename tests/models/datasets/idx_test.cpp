@@ -205,8 +205,10 @@ TEST_CASE("idx: other types of numbers are features as they stand, and may be la
   CHECK(data->test.floats == std::vector<float>{0, 0, 1, 0});
   CHECK(data->train.classes == std::vector<std::uint8_t>{2, 0, 1});
   files["train-labels-idx1-ubyte"] = big_endian({0xc01, 3, 2, 0, 0xffffffff});
-  CHECK(message(files, folder) == (folder.path() / "train-labels-idx1-ubyte").string() +
-                                      ": label 3 is -1; allowed are whole numbers from 0 to 255");
+  CHECK(message(files, folder) ==
+        (folder.path() / "train-labels-idx1-ubyte").string() +
+            ": label 3 is -1; allowed are whole numbers from 0 to 255: of "
+            "labels -1 and 1, (y + 1) / 2 makes 0 and 1");
   files["train-labels-idx1-ubyte"] = big_endian({0xc01, 3, 2, 0});
   CHECK(message(files, folder)
             .ends_with("is truncated: 8 bytes after the header, which says 3 integers"));

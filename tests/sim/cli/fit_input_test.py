@@ -168,7 +168,8 @@ class Rows(Input):
         return steps
 
     def test_refusals_of_odd_rows_name_the_cure(self):
-        self.trace(json.dumps({"step": 0, "step_time": 0.5}) + "\n" + 9 * (json.dumps({"step": 1, "loss": 1.0}) + "\n"), "log.jsonl")
+        records = [{"step": n, **({"loss": 1.0} if n % 2 else {"step_time": 0.5})} for n in range(20)]
+        self.trace("".join(json.dumps(one) + "\n" for one in records), "log.jsonl")
         self.assertIn("--where 'step_time!='", self.refused("log.jsonl"))
         self.trace(lines("machine,start,end", [("m0", "23:58:00", "23:59:30"), ("m0", "23:59:30", "00:01:00")]))
         self.assertIn("stamps that pass midnight with their date", self.refused("trace.csv", "--begin", "start", "--end", "end"))
@@ -214,6 +215,7 @@ class Rows(Input):
         self.assertIn("step_*/forward (60 times", told)
         self.fit("trace.csv", "--where", "span!=*/*")
         self.assertEqual([one for _, one in self.sample()], times)
+        shutil.rmtree(self.folder / "out")
         for name, other in [("{}:train", "{}:load"), ("epoch 0 step {} model", "epoch 0 step {} optimizer")]:
             self.trace(lines("part,ms", [(text.format(i), one * share) for i, one in enumerate(times) for text, share in ((name, 1), (other, 0.1))]))
             self.assertIn("rows are of 2 kinds by column part", self.refused("trace.csv"))

@@ -292,7 +292,7 @@ class Honest(Fitted):
             table.append((f"{math.exp(0.12 * slow) * (4 if numbers.random() < 0.03 else 1):.6g}",))
         told, facts = self.fit(self.trace(lines("seconds", table)))
         self.assertIn("outliers", facts["cluster"])
-        self.assertIn("the cluster as fitted has no family's law: what varies went to its persistence", told)
+        self.assertIn("the fitted cluster has none of these laws: its persistence models the variation", told)
         self.assertIn("the families and the cluster as fitted are without them", told)
         sample = rows(self.folder / "out/sample.csv")
         self.assertGreater(min(float(row["time"]) for row in sample if row["outlier"] == "1"), 2)

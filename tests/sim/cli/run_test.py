@@ -239,7 +239,8 @@ class Output(ProgramTest):
         phases = [{"protocol": {"kind": "sync"}, "end": {"work": 0.5}}, {"protocol": {"kind": "async"}}]
         job = changed(SMALL, sweep=None, record=None, stop={"gradients": 200}, protocol={"kind": "switch", "phases": phases})
         self.call("search", self.write(job), "--out", "search", "--runs", "2", "--first-runs", "2", "--settings", "1", "--quiet")
-        folders = [self.run_small(scenario=quadratic), self.folder / "fit", self.folder / "search"]
+        self.call("advise", self.write(quadratic), "--target", "loss=0.1", "--out", "advise", "--quiet")
+        folders = [self.run_small(scenario=quadratic), *(self.folder / of for of in ("fit", "search", "advise"))]
         found = {path.name: path.read_text().splitlines()[0].split(",") for folder in folders for path in folder.glob("*.csv")}
         found["gradrace theory"] = self.call("theory", self.write(quadratic))[0].splitlines()[0].split(",")
         compressed = self.run_small("compressed", scenario=changed(quadratic, compression={"kind": "qsgd", "bits": 4, "encode": 0.01}))
