@@ -217,7 +217,9 @@ class Pacing final : public Bounded, private ServerFilter {
 }  // namespace
 
 void StalenessBound::visit(Fields& fields) {
-  if (!fields.open("max_staleness", Need::none, "of a gradient that is used")) return;
+  if (!fields.open("max_staleness", Need::none,
+                   R"(of a gradient that is used, as {"bound": 4, "beyond": "drop"})"))
+    return;
   given = true;
   fields.integer("bound", bound, Need::required, between(0, 1000000),
                  "updates made since the version that the gradient was computed at was read");

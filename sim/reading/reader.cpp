@@ -191,9 +191,10 @@ struct Reader::State {
     return {};
   }
 
-  bool is_object(const ordered_json& value, const std::string& pointer) {
+  bool is_object(const ordered_json& value, const std::string& pointer,
+                 std::string_view meaning = {}) {
     if (value.is_object()) return true;
-    note(pointer, "expected an object" + got(value));
+    note(pointer, "expected an object" + got(value), {}, {}, meaning);
     return false;
   }
 
@@ -453,7 +454,7 @@ bool Reader::open(std::string_view key, Need need, std::string_view meaning) {
   const auto* found = state_->find({key, need, meaning});
   const std::string pointer = state_->pointer(key);
   if (found == nullptr && need != Need::defaulted) return false;
-  if (found != nullptr && !state_->is_object(*found, pointer)) return false;
+  if (found != nullptr && !state_->is_object(*found, pointer, meaning)) return false;
   state_->push(found, pointer, state_->add(key, ordered_json::object()));
   return true;
 }

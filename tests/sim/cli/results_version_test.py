@@ -54,6 +54,8 @@ CHANGING = [
 WORLDS = [
     {"runtime": {"distribution": "exponential", "mean": 1}, "network": {"bandwidth": 1e3, "model_bytes": 100},
      "server": {"per_gradient": 0.01, "per_update": 0.02}},
+    {"runtime": {"distribution": "exponential", "mean": 1}, "server": {"per_gradient": 0.01, "shards": [1, 2]},
+     "network": {"bandwidth": 1e3, "model_bytes": 100, "card": {"bandwidth": [200, 300, 400, 500, 600, 2000]}}},
     {"runtime": {"distribution": "gamma", "shape": 2, "scale": 0.5}, "persistence": {"kind": "ar1", "correlation": 0.9, "sd": 0.2}},
     {"runtime": {"distribution": "exponential", "mean": 1}, "speeds": [1, 1, 1, 1, 1, 0.5],
      "failures": {"up": {"distribution": "exponential", "mean": 5}, "down": {"distribution": "exponential", "mean": 1}}},
