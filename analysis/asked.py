@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 from guarded import end_with_caller
+from pyarrow import enable_signal_handlers
 from results.folder import read_json
 
 INTERRUPTED = 130
@@ -25,6 +26,7 @@ class Program:
 
     def __init__(self, path):
         self.path, self.call, self.signal = path, None, None
+        enable_signal_handlers(False)  # or a reader of tables ends by them
         for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
             if signal.getsignal(one) is not signal.SIG_IGN:
                 signal.signal(one, self.relay)
