@@ -5,9 +5,9 @@ import json
 import signal
 import subprocess
 import sys
+from importlib.util import find_spec
 
 from guarded import end_with_caller
-from pyarrow import enable_signal_handlers
 from results.folder import read_json
 
 INTERRUPTED = 130
@@ -26,7 +26,10 @@ class Program:
 
     def __init__(self, path):
         self.path, self.call, self.signal = path, None, None
-        enable_signal_handlers(False)  # or a reader of tables ends by them
+        if find_spec("pyarrow"):  # by which a reader of tables would end
+            import pyarrow  # pylint: disable=import-outside-toplevel
+
+            pyarrow.enable_signal_handlers(False)
         for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
             if signal.getsignal(one) is not signal.SIG_IGN:
                 signal.signal(one, self.relay)
