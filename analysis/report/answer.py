@@ -94,7 +94,6 @@ def listed(lines):
 
 
 MOST_WORDS = 30
-
 MOST_TIED = 3  # that the first sentence names
 
 

@@ -121,8 +121,7 @@ std::string together_text(const TraceSource& source) {
         !what.empty() && (says_time(name) || name != source.times))
       return "\"" + name + "\" says that a time " + what +
              ", and a law is fitted to it as to that of a minibatch; say --column NAME, or of a "
-             "log "
-             "another --pattern, where there is one of these";
+             "log another --pattern, where there is one of these";
   }
   return {};
 }

@@ -77,9 +77,8 @@ std::string greatest_text(const Trace& trace, const std::string& name) {
   return std::to_string(greatest.count) + " of " + std::to_string(trace.size()) +
          " times are the greatest, " + value +
          ", to the last digit, as where a timeout or a clock's end cuts them off: add a column "
-         "that "
-         "has 1 for these and 0 for the others, and say --censored COLUMN; else they are taken for "
-         "whole ones, and laws come out too short";
+         "that has 1 for these and 0 for the others, and say --censored COLUMN; else they "
+         "are taken for whole ones, and laws come out too short";
 }
 
 std::string units_text(const Trace& trace) {
@@ -97,8 +96,7 @@ std::string units_text(const Trace& trace) {
   return "learner " + name(most) + " takes " + short_number(ratio, 3) +
          " times as long as learner " + name(least) +
          ", as where its times are in a smaller unit, such as milliseconds beside seconds: write "
-         "all "
-         "in one unit";
+         "all in one unit";
 }
 
 std::string twice_text(const Trace& trace) {
