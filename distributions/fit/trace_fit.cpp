@@ -160,18 +160,17 @@ void refuse_totals(const Trace& trace, const TraceSource& source) {
     throw TraceError("column",
                      trace.file.string() + ": \"" + source.times +
                          "\" has times since 1970, whose rows are not in their order; a law is "
-                         "fitted to how long minibatches take",
+                         "fitted to durations",
                      "--differences, of a file whose rows are sorted by the column; or --durations "
                      "where they are durations all the same");
   }
   if (only_falls(trace)) {
-    throw TraceError(
-        "column",
-        trace.file.string() + ": \"" + source.times +
-            "\" only falls, as the time that is left does; a law is fitted to how long "
-            "minibatches take",
-        "--column NAME for a column of these; or --durations where they are "
-        "durations all the same");
+    throw TraceError("column",
+                     trace.file.string() + ": \"" + source.times +
+                         "\" only falls, as the time that is left does; a law is fitted to "
+                         "durations",
+                     "--column NAME for a column of these; or --durations where they are "
+                     "durations all the same");
   }
   const bool rises = only_rises(trace);
   if (!rises && !rises_in_pairs(trace)) return;
@@ -180,7 +179,7 @@ void refuse_totals(const Trace& trace, const TraceSource& source) {
                        (rises ? "\" only rises, as timestamps and running totals do"
                               : "\" rises at every second time, as totals do that begin again "
                                 "after two rows") +
-                       "; a law is fitted to how long minibatches take",
+                       "; a law is fitted to durations",
                    "--differences, for the times from one row to the next; or --durations where "
                    "they are durations all the same");
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "sim/reading/characters.h"
 #include "sim/reading/glossary.h"
@@ -61,16 +62,24 @@ static std::string key_of(const Problem& problem) {
   return key;
 }
 
-/// Of one key the first few.
+/// Where it is, up to the value: what the problems of a list that is written by its ends share.
+static std::string without_value(const Problem& problem) {
+  return problem.place() + problem.what.substr(0, problem.what.find(", got "));
+}
+
+/// Of one key the first few, and of one place's values the first.
 static std::string texts(const std::vector<Problem>& problems) {
   constexpr std::size_t most = 20;
-  std::map<std::string, std::size_t> counts, told;
-  for (const auto& problem : problems) ++counts[key_of(problem)];
+  std::map<std::string, std::size_t> counts, told, values;
+  for (const auto& problem : problems)
+    if (++values[without_value(problem)] == 1) ++counts[key_of(problem)];
   std::string result;
   for (const auto& problem : problems) {
+    const std::size_t here = std::exchange(values[without_value(problem)], 0);
     const std::string key = key_of(problem);
-    if (++told[key] > most) continue;
+    if (here == 0 || ++told[key] > most) continue;
     result += (result.empty() ? "" : "\n") + problem.text();
+    if (here > 1) result += "\n    and " + std::to_string(here - 1) + " more of its values";
     if (told[key] == most && counts[key] > most)
       result += "\n    and " + std::to_string(counts[key] - most) +
                 (problem.what == unknown ? " more unknown keys" : " more of this key");

@@ -35,7 +35,8 @@ struct Problem {
 void sort_by_place(std::vector<Problem>& problems);
 
 /// The user's mistakes, all of them, sorted by place.  what() is their texts, a line break between;
-/// of a key with more than 20 the first 20 and the number of the others.
+/// of a key with more than 20 the first 20 and the number of the others; of the values that
+/// one place makes the first and how many more.
 class ScenarioError : public std::runtime_error {
  public:
   explicit ScenarioError(std::vector<Problem> problems);

@@ -25,11 +25,20 @@ class Records {
  public:
   explicit Records(Table& table) : table_(table) {}
 
+  /// A row; of an object with a list of objects a row for each of these.
   void add(const Json& object, std::size_t line) {
-    table_.rows.emplace_back(table_.names.size());
-    table_.lines.push_back(line);
-    add_keys(object, "", 0);
+    const auto list = std::ranges::find_if(object, is_list_of_objects);
+    if (list == object.end()) return add_row(object, line);
+    list_ = list.key();
+    for (const Json& part : *list) {
+      Json row = object;
+      row[list_] = part;
+      add_row(row, line);
+    }
   }
+
+  /// Key of a list whose objects are rows; empty: there was none.
+  const std::string& list() const { return list_; }
 
   /// A cell for each column in each row.
   void fill_rows() {
@@ -37,6 +46,16 @@ class Records {
   }
 
  private:
+  static bool is_list_of_objects(const Json& value) {
+    return value.is_array() && !value.empty() && std::ranges::all_of(value, &Json::is_object);
+  }
+
+  void add_row(const Json& object, std::size_t line) {
+    table_.rows.emplace_back(table_.names.size());
+    table_.lines.push_back(line);
+    add_keys(object, "", 0);
+  }
+
   void add_keys(const Json& object, const std::string& before, std::size_t depth) {
     for (const auto& [key, value] : object.items()) {
       if (value.is_object() && depth < deepest) {
@@ -69,6 +88,7 @@ class Records {
 
   Table& table_;
   std::map<std::string, std::size_t> columns_;
+  std::string list_;
 };
 
 [[noreturn]] void refuse(const fs::path& file, std::size_t line) {
@@ -203,6 +223,8 @@ FoundTable record_table(const fs::path& file, std::string_view text) {
     read_lines(file, text, records, found.notes);
   }
   records.fill_rows();
+  if (!records.list().empty())
+    found.notes.push_back("each object of the list " + shown(records.list()) + " is a row");
   if (found.table.rows.empty()) throw TraceError("path", file.string() + ": has no records");
   if (found.table.names.empty()) {
     throw TraceError("path", file.string() + ": its objects have lists, and no single values",

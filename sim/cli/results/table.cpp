@@ -31,8 +31,8 @@ std::size_t width(const std::string& text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-/// "mean ± half of its 95 % interval" of the numbers that are applicable, and how many these are if
-/// not all.
+/// "mean ± half of its 95 % interval" of the numbers that are applicable, the mean alone where they
+/// are equal, and how many these are if not all.
 std::string spread(const std::vector<double>& values) {
   std::vector<double> known;
   std::ranges::copy_if(values, std::back_inserter(known), [](double x) { return !std::isnan(x); });
@@ -42,11 +42,12 @@ std::string spread(const std::vector<double>& values) {
       known.size() < values.size()
           ? " (" + std::to_string(known.size()) + " of " + std::to_string(values.size()) + ")"
           : "";
-  if (known.size() == 1) return short_number(sample.mean) + of;
-  const double margin = sample.margin > 1e-12 * std::abs(sample.mean) ? sample.margin : 0.0;
-  const bool is_plain = margin >= 100 && margin < 1e6;  // else "1.4e+02"
+  if (known.size() == 1 || !(sample.margin > 1e-12 * std::abs(sample.mean)))
+    return short_number(sample.mean) + of;
+  const bool is_plain = sample.margin >= 100 && sample.margin < 1e6;  // else "1.4e+02"
   char text[64];
-  std::snprintf(text, sizeof text, is_plain ? "%.0f ± %.0f" : "%.4g ± %.2g", sample.mean, margin);
+  std::snprintf(text, sizeof text, is_plain ? "%.0f ± %.0f" : "%.4g ± %.2g", sample.mean,
+                sample.margin);
   return text + of;
 }
 

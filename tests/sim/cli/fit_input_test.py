@@ -599,6 +599,25 @@ class Shapes(Input):
         for bad in ("rank", "(", "nothing ([0-9]+) of the kind"):
             self.assertIn("--pattern", self.call("fit", "t.log", "--pattern", bad, "--out", "none", status=2)[1])
 
+    def test_a_list_of_objects_in_json_lines_has_a_row_for_each(self):
+        steps = [{"step": n, "events": [{"name": "forward", "time": x}, {"name": "backward", "time": 2 * x}]} for n, x in enumerate(gamma_times(40))]
+        self.trace("\n".join(map(json.dumps, steps)), "t.jsonl")
+        self.assertIn("rows are of 2 kinds by column events.name", self.refused("t.jsonl"))
+        told, facts = self.fit("t.jsonl", "--where", "events.name=*", "--sum-by", "step")
+        self.assertIn('note: each object of the list "events" is a row', told)
+        self.assertAlmostEqual(facts["mean"], 3 * sum(gamma_times(40)) / 40, delta=1e-9)
+
+    def test_the_column_of_an_iteration_is_chosen_among_those_of_a_progress_file(self):
+        table, clock = [], 0.0
+        for n, x in enumerate(gamma_times(60)):
+            clock += x
+            table.append((n, x, clock, 1_790_000_000 + int(clock), clock / (n + 1)))
+        self.trace(lines("training_iteration,time_this_iter_s,time_total_s,timestamp,time_since_restore", table))
+        self.assertIn("time_this_iter_s, time_total_s, time_since_restore", self.refused("trace.csv"))
+        told, facts = self.fit("trace.csv", "--column", "time_this_iter_s")
+        self.assertIn("--slowest-of P", told)
+        self.assertAlmostEqual(facts["mean"], sum(gamma_times(60)) / 60, delta=1e-9)
+
     def test_blank_cells_at_the_end_are_of_a_learner_that_stopped(self):
         wide = [(n, *gamma_times(3, seed=n)) for n in range(20)]
         wide = [(n, a, b if n < 12 else blank, c) for blank in [""] for n, a, b, c in wide]
