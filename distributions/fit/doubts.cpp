@@ -249,6 +249,30 @@ std::string alike_names_text(const Trace& trace) {
   return {};
 }
 
+/// Whether learners' times rise and fall together from round to round: the mean rank correlation of
+/// their changes, beyond chance; 0 where it is not.
+double common_changes(const Trace& trace) {
+  constexpr double least = 0.3, errors = 6;
+  const std::size_t rounds = rounds_of(trace);
+  std::vector<double> sums(rounds - 1);
+  for (const auto& times : trace.series) {
+    std::vector<double> changes;
+    for (std::size_t n = 0; n + 1 < rounds; ++n) changes.push_back(times[n + 1] - times[n]);
+    const auto ranks = centred_ranks(changes);
+    double square = 0;
+    for (const double rank : ranks) square += rank * rank;
+    if (!(square > 0)) return 0;
+    for (std::size_t n = 0; n < ranks.size(); ++n) sums[n] += ranks[n] / std::sqrt(square);
+  }
+  double square = 0;
+  for (const double sum : sums) square += sum * sum;
+  const auto learners = static_cast<double>(trace.series.size());
+  const double pairs = learners * (learners - 1);
+  const double correlation = (square - learners) / pairs;
+  const double error = std::sqrt(2 / (pairs * static_cast<double>(rounds)));
+  return correlation > std::max(least, errors * error) ? correlation : 0;
+}
+
 void tell_drift(const Trace& trace, std::vector<std::string>& doubts) {
   const auto drift = drift_of(trace);
   if (!drift) return;
@@ -334,6 +358,7 @@ std::vector<std::string> doubts_about(const Trace& trace, const TraceSource& sou
                                       std::uint32_t slowest_of) {
   std::vector<std::string> doubts;
   tell_common_outliers(trace, source.skipped, doubts);
+  const bool common = !doubts.empty();
   const bool rounds = trace.series.size() > 1 && rounds_of(trace) >= fewest_rounds;
   const double alike = rounds ? share_of_rounds(trace, 0, all_agree) : 0;
   const bool same = alike >= 0.9 && alike >= 4 * share_of_rounds(trace, 1, all_agree);
@@ -356,6 +381,8 @@ std::vector<std::string> doubts_about(const Trace& trace, const TraceSource& sou
   if (const std::string greatest = greatest_text(trace, source.times);
       few.empty() && !greatest.empty())
     doubts.push_back(greatest);
+  else if (const std::string pauses = pauses_text(trace); !common && !pauses.empty())
+    doubts.push_back(pauses);
   if (const std::string units = units_text(trace); !units.empty()) doubts.push_back(units);
   if (const std::string twice = source.repeated.empty() ? twice_text(trace) : source.repeated;
       !twice.empty())
@@ -364,7 +391,15 @@ std::vector<std::string> doubts_about(const Trace& trace, const TraceSource& sou
   if (const std::string two = alike_names_text(trace); !two.empty()) doubts.push_back(two);
   tell_drift(trace, doubts);
   if (const std::string unlike = unlike_cancelled(trace); !unlike.empty()) doubts.push_back(unlike);
-  if (!trace.cancelled.empty() || same) return doubts;
+  const std::string whole = trace.cancelled.empty() ? whole_text(trace, source.learner) : "";
+  if (!whole.empty()) doubts.push_back(whole);
+  if (slowest_of > 1 && trace.series.size() > 1 && !same)
+    doubts.push_back(
+        "--slowest-of is for the times of a job that waits for its slowest worker, and "
+        "these are of " +
+        count_text(trace.series.size(), "learner") +
+        " with times of their own: leave the option out");
+  if (!trace.cancelled.empty() || same || !whole.empty()) return doubts;
   if (source.learners_a_step > 0) {
     doubts.push_back(
         "each step has times of " + std::to_string(source.learners_a_step) + " of the " +
@@ -383,6 +418,12 @@ std::vector<std::string> doubts_about(const Trace& trace, const TraceSource& sou
                      " of the rounds the longest times are equal, as those of minibatches are that "
                      "were cancelled together; " +
                      cancelled_option);
+  } else if (const double together = rounds ? common_changes(trace) : 0; together > 0) {
+    doubts.push_back(
+        "the learners' times rise and fall together (rank correlation " +
+        short_number(together, 2) +
+        " of their changes), as where all wait for one thing: draws are independent, so "
+        "that waits for the slowest come out too long; a replay keeps them together");
   }
   return doubts;
 }

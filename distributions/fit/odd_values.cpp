@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <functional>
+#include <numeric>
 #include <set>
 #include <vector>
 
@@ -65,7 +68,8 @@ std::string greatest_text(const Trace& trace, const std::string& name) {
     return "the greatest time, " + value +
            ", comes again and again, ten times as long as any other: a straggler, or a mark "
            "of a minibatch that was lost, which --where '" +
-           name + "!=" + value + "', the number as the file has it, leaves out";
+           name + "!=" + number_text(greatest.value) +
+           "', the number as the file has it, leaves out";
   std::set<double> levels;
   for (const auto& times : trace.series)
     for (const double x : times)
@@ -79,6 +83,65 @@ std::string greatest_text(const Trace& trace, const std::string& name) {
          ", to the last digit, as where a timeout or a clock's end cuts them off: add a column "
          "that has 1 for these and 0 for the others, and say --censored COLUMN; else they "
          "are taken for whole ones, and laws come out too short";
+}
+
+std::string pauses_text(const Trace& trace) {
+  constexpr double above = 30, changes = 1.1;
+  constexpr std::size_t few = 3, one_in = 50;
+  std::vector<double> times;
+  for (const auto& series : trace.series) times.insert(times.end(), series.begin(), series.end());
+  std::ranges::sort(times, std::greater());
+  const std::size_t most = std::max(few, times.size() / one_in);
+  double sum = std::accumulate(times.begin(), times.end(), 0.0), rest = sum;
+  const double all = sum / static_cast<double>(times.size());
+  for (std::size_t n = 1; n <= most && n + 1 < times.size(); ++n) {
+    rest -= times[n - 1];
+    const double others = rest / static_cast<double>(times.size() - n);
+    if (times[n - 1] < above * times[n]) continue;
+    if (all < changes * others) return {};
+    return count_text(n, "time") + (n == 1 ? ", " : ", the longest ") + short_number(times[0], 6) +
+           (n == 1 ? ", is" : ", are") +
+           " more than 30 times as long as any other, as where a job " +
+           "waits or begins again; the mean is " + short_number(all, 3) +
+           (n == 1 ? " with it, " : " with them, ") + short_number(others, 3) +
+           " without: leave such rows out, or fit the parts between them";
+  }
+  return {};
+}
+
+std::string whole_text(const Trace& trace, const std::string& column) {
+  constexpr std::size_t fewest_rounds = 8, fewest_learners = 3;
+  const std::size_t rounds = std::ranges::min(trace.series, {}, &std::vector<double>::size).size();
+  const std::size_t learners = trace.series.size();
+  if (rounds < fewest_rounds || learners < fewest_learners) return {};
+  std::vector<std::size_t> greatest(learners), means(learners);
+  bool vary = false;
+  for (std::size_t n = 0; n < rounds; ++n) {
+    double most = 0, second = 0, sum = 0;
+    for (const auto& times : trace.series) {
+      sum += times[n];
+      second = std::max(second, std::min(times[n], most));
+      most = std::max(most, times[n]);
+    }
+    for (std::size_t l = 0; l < learners; ++l) {
+      const double x = trace.series[l][n];
+      greatest[l] += x == most && x == second;
+      const double mean = (sum - x) / static_cast<double>(learners - 1);
+      means[l] += std::abs(x - mean) <= 1e-6 * mean;
+      vary = vary || std::abs(x - mean) > 1e-3 * mean;
+    }
+  }
+  const auto nearly_all = [&](std::size_t count) { return 20 * count >= 19 * rounds; };
+  for (std::size_t l = 0; vary && l < learners; ++l) {
+    const std::string& name = trace.learners[l];
+    const bool is_mean = nearly_all(means[l]);
+    const bool is_index = name.find_first_not_of("0123456789") == name.npos;
+    if (!is_mean && (!nearly_all(greatest[l]) || is_index)) continue;
+    return "learner " + shown(name) + " is in each round the " + (is_mean ? "mean" : "greatest") +
+           " of the others, as a row is that sums them up: leave it out" +
+           (column.empty() ? "" : ", by --where '" + column + "!=" + name + "'");
+  }
+  return {};
 }
 
 std::string units_text(const Trace& trace) {

@@ -16,6 +16,14 @@ std::string greatest_text(const Trace& trace, const std::string& name);
 /// of three.
 std::string units_text(const Trace& trace);
 
+/// Few times are more than 30 times as long as any other, and make the mean a tenth longer or more.
+std::string pauses_text(const Trace& trace);
+
+/// A learner's time is in nineteen of twenty rounds or more the mean of the others', or, where its
+/// name is no index, the greatest of theirs.
+/// column: of the learners' names; empty: there is none.
+std::string whole_text(const Trace& trace, const std::string& column);
+
 /// The second half of each learner's times is the first, or each second time the one before.
 std::string twice_text(const Trace& trace);
 

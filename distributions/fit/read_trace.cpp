@@ -1,6 +1,7 @@
 #include "distributions/fit/read_trace.h"
 
 #include <algorithm>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -82,6 +83,14 @@ void keep(ReadTrace& read, const TraceRequest& request) {
                                 " of each learner");
 }
 
+ReadTrace read_texts(const std::vector<TraceText>& texts, const TraceRequest& request,
+                     bool of_events) try {
+  return of_events ? event_trace(texts, request) : table_trace(texts, request);
+} catch (const std::bad_alloc&) {
+  throw TraceError("path", texts.front().file.string() + ": does not fit into memory",
+                   "fewer rows, or the columns that are needed alone");
+}
+
 }  // namespace
 
 ReadTrace read_trace(const std::vector<fs::path>& files, const TraceRequest& request) {
@@ -94,7 +103,7 @@ ReadTrace read_trace(const std::vector<fs::path>& files, const TraceRequest& req
   }
   if (of_events > 0 && of_events < files.size())
     throw TraceError("path", "some files have events, and others are tables", "files of one kind");
-  ReadTrace result = of_events > 0 ? event_trace(texts, request) : table_trace(texts, request);
+  ReadTrace result = read_texts(texts, request, of_events > 0);
   result.source.scale = request.scale;
   result.source.skipped = static_cast<std::uint32_t>(request.skip);
   result.source.durations = request.durations || request.differences || !request.begin.empty();

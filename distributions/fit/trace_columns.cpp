@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "distributions/fit/readers/column_words.h"
 
@@ -127,6 +128,33 @@ std::string wide_hint(const Table& table) {
   return "; or, where each column is a learner's, " + options_for(numbered, table.names);
 }
 
+/// "gpu*_time" of "gpu0_time".
+std::string without_numbers(const std::string& name) {
+  std::string pattern;
+  for (const char c : name) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit) pattern += c;
+    if (digit && !pattern.ends_with('*')) pattern += '*';
+  }
+  return pattern;
+}
+
+/// Refuses columns of two kinds ("gpu0_time", "gpu1_time", "gpu0_temp", "gpu1_temp") by one
+/// pattern.
+void refuse_two_kinds(const Table& table, const std::string& pattern, const Names& found) {
+  std::map<std::string, std::size_t> kinds;
+  for (const auto& name : found) ++kinds[without_numbers(name)];
+  std::erase_if(kinds, [](const auto& kind) { return kind.second < 2; });
+  if (kinds.size() < 2) return;
+  std::string options;
+  for (const auto& [kind, count] : kinds)
+    options += (options.empty() ? "--column '" : "; --column '") + kind + "'";
+  throw TraceError("column",
+                   table.file.string() + ": --column " + shown(pattern) + " chooses columns of " +
+                       std::to_string(kinds.size()) + " kinds: " + listed(found),
+                   options);
+}
+
 /// Refuses numbered columns with another ("w0", "w1", "wall") by one pattern.
 void refuse_odd(const Table& table, const std::string& pattern, const Names& found) {
   const Numbered numbered = numbered_in(found);
@@ -151,6 +179,7 @@ Names asked_for(const Table& table, const TraceRequest& request) {
     }
     if (found.empty()) found.push_back(table.names[table.column(pattern, "column")]);
     refuse_odd(table, pattern, found);
+    refuse_two_kinds(table, pattern, found);
     for (const auto& name : found) {
       if (!is_among(columns, name)) columns.push_back(name);
     }
@@ -190,12 +219,22 @@ std::string called(const std::string& name) {
   return joined;
 }
 
+/// Whether whole numbers are not 0, 1, 2 or 1, 2, 3 and so on, as learners are counted.
+bool has_gaps(const Table& table, const std::string& name) {
+  std::set<double> numbers;
+  for (const auto cell : cells_of(table, name))
+    if (double number = 0; parse_number(cell, number)) numbers.insert(number);
+  return !numbers.empty() && (*numbers.begin() > 1 || *numbers.rbegin() - *numbers.begin() + 1 >
+                                                          static_cast<double>(numbers.size()));
+}
+
 /// The first column, in the order of the words, that is called so; empty: none.
 std::string column_called(const Table& table, std::span<const std::string_view> words) {
   for (const auto word : words) {
     for (const auto& name : table.names) {
       const bool is_its = called(name) == word || (word == "worker" && called(name) == "workerid");
-      if (is_its && may_name(table, name)) return name;
+      const bool counts = says_of_cluster(name) && has_gaps(table, name);
+      if (is_its && !counts && may_name(table, name)) return name;
     }
   }
   return {};

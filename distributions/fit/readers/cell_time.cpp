@@ -128,10 +128,12 @@ std::optional<double> duration(std::string_view cell) {
   return seconds;
 }
 
-/// "0 days 00:00:01.5" and "1 day, 2:03:04", as pandas and Python write timedeltas.
+/// "0 days 00:00:01.5" and "1 day, 2:03:04", as pandas and Python write timedeltas, and Slurm's
+/// "1-02:03:04".
 std::optional<double> days_and_clock(std::string_view text) {
   const auto days = take_digits(text, 0);
-  if (!days || !text.starts_with(" day")) return {};
+  const bool hyphen = text.starts_with('-') && std::ranges::count(text, ':') == 2;
+  if (!days || (!hyphen && !text.starts_with(" day"))) return {};
   text.remove_prefix(std::min(text.find_first_of("0123456789"), text.size()));
   const auto clock = take_clock(text);
   if (!clock || !text.empty()) return {};
@@ -184,7 +186,26 @@ bool is_blank(std::string_view cell) {
   return std::ranges::find(none, lowercase(trimmed(cell))) != std::end(none);
 }
 
+/// With plain blanks for those of other kinds, which are left out between digits.
+static std::string with_plain_blanks(std::string_view cell) {
+  std::string plain(cell);
+  for (const std::string_view blank : {"\u00A0", "\u202F", "\u2009"}) {
+    for (std::size_t at = 0; (at = plain.find(blank, at)) != std::string::npos;) {
+      const auto digit = [&](std::size_t i) {
+        return i < plain.size() && std::isdigit(static_cast<unsigned char>(plain[i])) != 0;
+      };
+      const bool between = at > 0 && digit(at - 1) && digit(at + blank.size());
+      plain.replace(at, blank.size(), between ? "" : " ");
+    }
+  }
+  return plain;
+}
+
 std::optional<CellTime> cell_time(std::string_view cell, DecimalMark mark) {
+  if (cell.find_first_of("\xC2\xE2") != cell.npos) {
+    const std::string plain = with_plain_blanks(cell);
+    if (plain != cell) return cell_time(plain, mark);
+  }
   cell = trimmed(cell);
   if (cell.empty()) return {};
   double number = 0;

@@ -111,25 +111,35 @@ std::string item_of(const std::string& name) {
 }
 
 std::string what_else(const std::string& path) {
-  constexpr std::string_view of_many[] = {"epoch", "epochs", "cumulative"},
-                             scaled[] = {"ln", "normalized", "normalised", "relative", "ratio"},
-                             spreads[] = {"std", "stdev", "stddev", "var", "variance"},
-                             extremes[] = {"max", "min", "percentile", "p"},
-                             parts[] = {"wait",          "waiting",   "data",      "load",
-                                        "loading",       "loader",    "io",        "fwd",
-                                        "forward",       "bwd",       "backward",  "comm",
-                                        "sync",          "allreduce", "optim",     "eval",
-                                        "communication", "optimizer", "optimiser", "validation"};
+  constexpr std::string_view
+      of_many[] = {"epoch", "epochs", "cumulative"},
+      scaled[] = {"ln",      "normalized", "normalised", "relative", "ratio",  "normed",  "pct",
+                  "percent", "share",      "factor",     "inverse",  "zscore", "speedup", "mfu"},
+      guesses[] = {"timeout",  "budget",    "limit", "deadline", "predicted", "saved",
+                   "expected", "estimated", "delta", "diff",     "target",    "left"},
+      spreads[] = {"std", "stdev", "stddev", "var", "variance"},
+      extremes[] = {"max", "min", "percentile", "p"},
+      parts[] = {"idle",        "queue",         "queued",     "barrier",   "lock",      "sleep",
+                 "gap",         "jitter",        "ping",       "rtt",       "ttft",      "kernel",
+                 "bubble",      "ckpt",          "checkpoint", "save",      "init",      "compile",
+                 "compilation", "startup",       "warmup",     "wait",      "waiting",   "data",
+                 "load",        "loading",       "loader",     "io",        "fwd",       "forward",
+                 "bwd",         "backward",      "comm",       "sync",      "allreduce", "optim",
+                 "eval",        "communication", "optimizer",  "optimiser", "validation"};
   const std::string name = path.substr(path.find_last_of("./") + 1);  // npos + 1 is 0
   auto words = words_of(name);
   if (words.size() > 1 && words.back() == "min") words.pop_back();  // a unit, too
   constexpr std::string_view wholes[] = {"step", "iteration", "iter", "batch", "minibatch"};
   const bool of_whole = has_word(words, wholes);
+  const bool is_copy = name.find("h2d") != name.npos || name.find("d2h") != name.npos;
   const bool is_log = name.starts_with("log_") || name.starts_with("log10");
   return is_log || has_word(words, scaled) ? "is no time as it stands, but its logarithm or ratio"
-         : has_word(words, spreads)        ? "is a spread of times"
-         : has_word(words, of_many)        ? "is that of many minibatches"
-         : !of_whole && has_word(words, parts) ? "is a part of a minibatch's, or of something else"
+         : has_word(words, guesses)
+             ? "is a limit, a forecast or a difference, and none that was taken"
+         : has_word(words, spreads) ? "is a spread of times"
+         : has_word(words, of_many) ? "is that of many minibatches"
+         : !of_whole && (has_word(words, parts) || is_copy)
+             ? "is a part of a minibatch's, or of something else"
          : has_word(words, extremes) ? "is the greatest, the least or a percentile of several"
                                      : "";
 }
@@ -154,6 +164,24 @@ bool are_of_summary(std::span<const std::string> names) {
     return any([&](const std::string& name) { return has_word(words_of(name), words); });
   };
   return has(counts) && any(says_average) && ((has(least) && has(greatest)) || has(total));
+}
+
+bool says_hours_and_minutes(const std::string& name) {
+  std::string small;
+  for (const char c : name) small += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return small.find("h:mm") != small.npos && small.find("mm:ss") == small.npos;
+}
+
+bool says_of_cluster(const std::string& name) {
+  constexpr std::string_view several[] = {"workers", "ranks",    "learners", "replicas",
+                                          "gpus",    "nodes",    "devices",  "processes",
+                                          "procs",   "machines", "hosts",    "peers"};
+  constexpr std::string_view one[] = {"worker", "rank",    "learner", "replica", "gpu",  "node",
+                                      "device", "process", "proc",    "machine", "host", "world"};
+  constexpr std::string_view counts[] = {"n", "num", "nr", "number", "count", "size"};
+  const auto words = words_of(name);
+  return has_word(words, several) || name == "nproc" ||
+         (has_word(words, one) && has_word(words, counts));
 }
 
 bool says_begin(const std::string& name) { return has_word(words_of(name), begin_words); }

@@ -25,6 +25,12 @@ std::size_t steps_together(const std::string& name);
 /// minibatches; else empty.
 std::string item_of(const std::string& name);
 
+/// Of "elapsed (h:mm)", "hh:mm".
+bool says_hours_and_minutes(const std::string& name);
+
+/// How many learners there were: of "num_workers", "gpus", "world_size".
+bool says_of_cluster(const std::string& name);
+
 /// Whether it says begin or end: of "start_time", "End (ns)".
 bool says_begin(const std::string& name);
 bool says_end(const std::string& name);

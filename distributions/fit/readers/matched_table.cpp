@@ -60,6 +60,43 @@ bool goes_on(std::string_view line, std::size_t at) {
          (mark(at - 1) && digit(at) && at > 1 && digit(at - 2));
 }
 
+/// "ms" of " ms | loss 1"; empty where no unit of time follows.
+std::string_view unit_behind(std::string_view rest) {
+  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  const auto end = std::ranges::find_if(rest, [](char c) {
+    return std::isspace(static_cast<unsigned char>(c)) != 0 ||
+           std::ispunct(static_cast<unsigned char>(c)) != 0;
+  });
+  rest = rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
+  return seconds_of_unit(rest) ? rest : std::string_view();
+}
+
+/// A clock, thousands between which a blank or _ stands, or a negative number, of which [begin,
+/// end) is a part; empty: it is part of none.
+std::string longer_number(std::string_view line, std::size_t begin, std::size_t end) {
+  static const std::regex numbers(
+      "[0-9]+(?::[0-9]{2}){1,2}(?:[.,][0-9]+)?|[0-9]{1,3}(?:[_ ][0-9]{3})+(?:[.,][0-9]+)?",
+      std::regex::optimize);
+  const auto at = [&](std::size_t i) { return i < line.size() ? line[i] : ' '; };
+  const bool joined = std::string_view(": _").find(at(end)) != std::string_view::npos;
+  constexpr std::size_t wide = 20;
+  const std::size_t from = begin - std::min(begin, wide);
+  const std::string part(line.substr(from, end + wide - from));
+  if (begin > 0 && line[begin - 1] == '-' && is_digit(at(begin)) &&
+      (begin == 1 || std::string_view(" =:(\t").find(line[begin - 2]) != std::string_view::npos))
+    return "-" + std::string(line.substr(begin, end - begin));
+  if (!joined && (begin == 0 || std::string_view(":_ ").find(line[begin - 1]) == line.npos))
+    return {};
+  for (std::sregex_iterator one(part.begin(), part.end(), numbers), last; one != last; ++one) {
+    const std::size_t first = from + static_cast<std::size_t>(one->position());
+    const std::size_t behind = first + static_cast<std::size_t>(one->length());
+    const bool holds = first <= begin && end <= behind && behind - first > end - begin;
+    const bool blanks = one->str().find(' ') != std::string::npos;
+    if (holds && (!blanks || !unit_behind(line.substr(behind)).empty())) return one->str();
+  }
+  return {};
+}
+
 /// "e-03" of "e-03 s", behind a digit; empty where no exponent follows.
 std::string_view exponent_behind(std::string_view line, std::size_t end) {
   std::size_t to = end + 1;
@@ -80,17 +117,6 @@ std::string_view rate_behind(std::string_view rest) {
   return std::regex_match(rest.begin(), rest.end(), rates) ? rest : std::string_view();
 }
 
-/// "ms" of " ms | loss 1"; empty where no unit of time follows.
-std::string_view unit_behind(std::string_view rest) {
-  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
-  const auto end = std::ranges::find_if(rest, [](char c) {
-    return std::isspace(static_cast<unsigned char>(c)) != 0 ||
-           std::ispunct(static_cast<unsigned char>(c)) != 0;
-  });
-  rest = rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
-  return seconds_of_unit(rest) ? rest : std::string_view();
-}
-
 /// What a line around a time says of averages; empty: nothing.
 std::string average_around(std::string_view line, std::size_t begin, std::size_t end) {
   struct Writer {
@@ -109,7 +135,9 @@ std::string average_around(std::string_view line, std::size_t begin, std::size_t
        "callback "
        "with on_train_batch_begin and on_train_batch_end"},
       {std::regex(R"(<[0-9:?]+, *$)", quick), std::regex(R"(^ *s?/[a-z]+[,\]])", quick),
-       "tqdm's bar has a smoothed average, unless its smoothing is 1: log each minibatch"}};
+       "tqdm's bar has a smoothed average, unless its smoothing is 1: log each minibatch"},
+      {std::regex("", quick), std::regex(R"(^ *[mu\xC2\xB5]*s? *(?:\xC2\xB1|\+-))", quick),
+       "a time before \u00B1 is the mean of several: log each"}};
   constexpr std::size_t wide = 40;
   const std::string before(line.substr(begin - std::min(begin, wide), std::min(begin, wide)));
   const std::string behind(line.substr(end, wide));
@@ -161,6 +189,9 @@ class TimeCheck {
         throw TraceError("pattern", place + ", a part of " + shown(whole),
                          "a group that takes all of the number, such as ([0-9.,]+)");
     }
+    if (const auto whole = longer_number(line, begin, end); begin < end && !whole.empty())
+      throw TraceError("pattern", place + ", a part of " + shown(whole),
+                       "a group that takes all of it, such as ([-0-9:.,_]+)");
     if (const auto exponent = exponent_behind(line, end); begin < end && !exponent.empty())
       throw TraceError("pattern", place + ", a part of " + shown(time + std::string(exponent)),
                        "a group that takes all of the number, such as ([-+0-9.eE]+)");
@@ -263,7 +294,8 @@ FoundTable matched_table(const fs::path& file, std::string_view text, const std:
     bool several = false;
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
-      const std::size_t cut = std::min(end, at + longest);
+      std::size_t cut = std::min(end, at + longest);
+      if (cut > at && text[cut - 1] == '\r') --cut;
       const char* begin = text.data() + at;
       at = end + 1;
       ++number;

@@ -96,10 +96,11 @@ class RowCheck {
           continue;
         const auto kinds = numbers ? kinds_of(table_.cells(column), 1) : kinds_in(column);
         if (kinds.names.size() < 2 || told_by_learner_of_several(kinds)) continue;
+        const bool of_cluster = numbers && says_of_cluster(name);
         if (called_so ? kinds.counts[1] < 2
                       : (20 * kinds.counts[1] < table_.rows.size() || !times_differ(kinds, times_)))
           continue;
-        if (!numbers || hardly_overlap(kinds, times_)) refuse_kinds(name, kinds);
+        if (!numbers || of_cluster || hardly_overlap(kinds, times_)) refuse_kinds(name, kinds);
       }
     }
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -128,13 +129,20 @@ NameKinds kinds_of(std::span<const std::string_view> names, std::size_t learners
 std::string kinds_text(const NameKinds& kinds, std::span<const double> times) {
   constexpr std::size_t most = 8;
   std::vector<double> sums(kinds.names.size());
-  for (std::size_t i = 0; i < times.size(); ++i) sums[kinds.of[i]] += times[i];
+  std::vector<std::size_t> counts(sums.size());
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (std::isnan(times[i])) continue;
+    sums[kinds.of[i]] += times[i];
+    ++counts[kinds.of[i]];
+  }
   std::string text;
   for (std::size_t kind = 0; kind < std::min(most, sums.size()); ++kind) {
     text +=
         (kind > 0 ? ", " : "") + kinds.names[kind] + " (" + count_text(kinds.counts[kind], "time");
     if (!times.empty())
-      text += ", mean " + short_number(sums[kind] / static_cast<double>(kinds.counts[kind]), 3);
+      text += counts[kind] == 0
+                  ? ", all blank"
+                  : ", mean " + short_number(sums[kind] / static_cast<double>(counts[kind]), 3);
     text += ")";
   }
   if (sums.size() > most) text += ", and " + std::to_string(sums.size() - most) + " more";

@@ -1,7 +1,9 @@
 #include "distributions/fit/readers/row_times.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <set>
@@ -103,6 +105,25 @@ class Maker {
         "columns of one unit, which is said in all cells or in none");
   }
 
+  /// Of a column of whole numbers, one of which a double does not hold, as stamps in ns are; else
+  /// empty.
+  std::vector<std::int64_t> whole_numbers(std::size_t column) const {
+    constexpr std::size_t digits = 16;
+    std::vector<std::int64_t> numbers;
+    bool is_long = false;
+    for (const auto& row : table_.rows) {
+      const auto cell = trimmed(row[column]);
+      const char* const end = cell.data() + cell.size();
+      std::int64_t number = 0;
+      if (std::from_chars(cell.data(), end, number) != std::from_chars_result{end, std::errc()} ||
+          number < 0)
+        return {};
+      is_long = is_long || cell.size() >= digits;
+      numbers.push_back(number);
+    }
+    return is_long && found_.units.empty() ? numbers : std::vector<std::int64_t>();
+  }
+
   std::vector<double> values_of(const std::string& name) {
     const bool positive =
         !request_.differences && request_.sum_by.empty() && request_.begin.empty();
@@ -116,8 +137,13 @@ class Maker {
                          table_.file.string() + ": columns " + request_.begin + " and " + name +
                              " are of different units",
                          "columns of one unit");
-      for (std::size_t row = 0; row < column.values.size(); ++row)
-        column.values[row] -= begin.values[row];
+      const auto whole = whole_numbers(column_),
+                 whole_begin = whole_numbers(table_.column(request_.begin, "begin"));
+      const bool exact = !whole.empty() && !whole_begin.empty();
+      for (std::size_t row = 0; row < column.values.size(); ++row) {
+        column.values[row] = exact ? static_cast<double>(whole[row] - whole_begin[row])
+                                   : column.values[row] - begin.values[row];
+      }
       if (begin.stamps != column.stamps) {
         throw TraceError("begin", table_.file.string() + ": one of " + request_.begin + " and " +
                                       name + " has dates, the other numbers");
@@ -130,14 +156,29 @@ class Maker {
           "--differences, for the times from each row to the next of its learner; or --begin "
           "COLUMN --end COLUMN");
     }
+    if (const auto whole = whole_numbers(column_); request_.differences && !whole.empty()) {
+      for (std::size_t row = 0; row < whole.size(); ++row)
+        column.values[row] = static_cast<double>(whole[row] - whole.front());
+    }
     check_units(name, column.seconds);
     clock_ = column.clock;
     local_ = column.stamps && has_no_zone(table_.rows.front()[column_]);
     if (!column.note.empty() && std::ranges::find(found_.notes, column.note) == found_.notes.end())
       found_.notes.push_back(column.note);
     if (column.seconds && !std::exchange(told_seconds_, true) && found_.units.empty())
-      found_.notes.emplace_back("times are in seconds, by the units in the cells");
+      found_.notes.push_back("times are in seconds, by the units in the cells" +
+                             clock_text(column));
     return std::move(column.values);
+  }
+
+  /// How a cell such as "1:25" was read; empty: there is none.
+  std::string clock_text(const TimeColumn& column) const {
+    for (std::size_t row = 0; row < column.values.size(); ++row) {
+      const auto& cell = table_.rows[row][column_];
+      if (cell.find(':') != cell.npos)
+        return ", " + shown(cell) + " for " + short_number(column.values[row]);
+    }
+    return {};
   }
 
   /// Of the rows' values a learner's minibatches.
@@ -166,10 +207,30 @@ class Maker {
                        "an end after its begin; stamps that pass midnight with their date, as "
                        "2026-03-03T23:58:00");
     }
+    if (!request_.begin.empty() && request_.sum_by.empty()) tell_overlap(learner, series);
     if (request_.items > 0) {
       for (auto& one : series) one.time = request_.items / one.time;
     }
     if (!request_.sum_by.empty()) series = sums(series);
+  }
+
+  /// Where a learner's minibatches begin before the one before ends.
+  void tell_overlap(const std::string& learner, const Series& series) {
+    if (begins().empty() || ends_.empty() || std::exchange(told_overlap_, true)) return;
+    std::size_t count = 0;
+    for (std::size_t i = 1; i < series.size(); ++i) {
+      const double slack = 0.1 * series[i].time;
+      count += begins_[series[i].row] + slack < ends_[series[i - 1].row] &&
+               begins_[series[i].row] >= begins_[series[i - 1].row];
+    }
+    told_overlap_ = 10 * count > series.size();
+    if (told_overlap_)
+      found_.notes.push_back(
+          std::to_string(count) + " of " + count_text(series.size(), "row") +
+          (learner.empty() ? "" : " of learner " + shown(learner)) +
+          " begin before the one before ends: a learner makes one minibatch at a time, and is "
+          "faster than these times say; --differences of the ends has the times from one to the "
+          "next");
   }
 
   /// By step; a total that rises as it stands is in order.
@@ -199,13 +260,31 @@ class Maker {
     const std::set<std::size_t> inner = inner_rows(series, keys);
     std::map<std::string, std::size_t> at;
     Series result;
+    std::vector<std::size_t> rows;
     for (const auto& one : series) {
       const auto [found, is_new] = at.emplace(keys[one.row], result.size());
       if (is_new) result.push_back({one.row, 0});
+      rows.resize(result.size());
+      ++rows[found->second];
       if (!inner.contains(one.row)) result[found->second].time += one.time;
     }
+    for (const std::size_t count : rows) ++sums_of_[count];
     std::erase_if(result, [](const RowTime& one) { return one.time == 0; });
     return result;
+  }
+
+  /// Where most sums are of as many rows, and some of fewer.
+  void tell_lacking() {
+    std::size_t sums = 0, fewer = 0;
+    const auto usual = std::ranges::max_element(sums_of_, {}, [](auto& one) { return one.second; });
+    for (const auto& [rows, count] : sums_of_) {
+      sums += count;
+      fewer += rows < usual->first ? count : 0;
+    }
+    if (fewer > 0 && 2 * usual->second > sums)
+      found_.notes.push_back(std::to_string(fewer) + " of " + count_text(sums, "sum") +
+                             " are of fewer rows than " + std::to_string(usual->first) +
+                             ", as where a part was not logged: they come out too short");
   }
 
   std::set<std::size_t> inner_rows(const Series& series, const Names& keys) {
@@ -264,6 +343,7 @@ class Maker {
         (begin_column_.empty() ? "; no column says when rows begin, and a row that lies within "
                                  "another one counts twice: leave such out by --where"
                                : ""));
+    tell_lacking();
     if (inner_ > 0)
       found_.notes.push_back("left out: " + count_text(inner_, "row") +
                              " within another of the same sum, by column " + begin_column_);
@@ -451,7 +531,8 @@ class Maker {
   const TraceColumns& columns_;
   const TraceRequest& request_;
   std::size_t column_ = 0;  // of the times that are made
-  bool told_seconds_ = false, told_order_ = false, clock_ = false, local_ = false;
+  bool told_seconds_ = false, told_order_ = false, told_overlap_ = false, clock_ = false,
+       local_ = false;
   std::map<std::string, Series> series_;  // by learner
   std::vector<std::pair<std::string, std::size_t>> blanks_;
   Names sum_keys_;
@@ -460,6 +541,7 @@ class Maker {
   bool sought_begin_ = false;
   std::vector<double> begins_, ends_;                        // [row]; empty: not known
   std::size_t inner_ = 0, crossing_ = 0;                     // rows of sums
+  std::map<std::size_t, std::size_t> sums_of_;               // [rows] how many sums are of so many
   double stride_ = std::numeric_limits<double>::infinity();  // the least rise of steps
 };
 

@@ -164,13 +164,28 @@ bool is_plain(const FoundTable& found, const TraceColumns& columns, const TraceR
                              [&](const auto& row) { return is_number(row[column]); });
 }
 
+/// Whether each learner has all steps from its first to its last, as where processes begin again
+/// under other names.
+bool come_one_after_other(const Table& table, const TraceColumns& columns,
+                          const std::map<StepPlace, std::size_t>& steps) {
+  const auto names = learner_names(table, columns.learners);
+  std::map<std::string, std::set<StepPlace>> of;
+  for (std::size_t row = 0; row < names.size(); ++row) of[names[row]].insert(columns.places[row]);
+  return std::ranges::all_of(of, [&](const auto& learner) {
+    const auto& [name, its] = learner;
+    const auto all = std::distance(steps.find(*its.begin()), steps.find(*its.rbegin())) + 1;
+    return 20 * std::ssize(its) >= 19 * all;
+  });
+}
+
 /// How many learners a step has, where nearly all steps have as many and some come again; 0: they
 /// have not, or no column counts steps.
-std::size_t learners_a_step(const TraceColumns& columns) {
+std::size_t learners_a_step(const Table& table, const TraceColumns& columns) {
   constexpr std::size_t fewest_steps = 8;
   if (columns.step.empty() || columns.learners.empty()) return 0;
   std::map<StepPlace, std::size_t> rows;
   for (const auto& place : columns.places) ++rows[place];
+  if (come_one_after_other(table, columns, rows)) return 0;
   std::map<std::size_t, std::size_t> steps;  // [rows of a step]
   for (const auto& [step, count] : rows) ++steps[count];
   const auto most = std::ranges::max_element(steps, {}, [](const auto& one) { return one.second; });
@@ -246,7 +261,7 @@ ReadTrace table_trace(const std::vector<TraceText>& files, const TraceRequest& r
   source.repeated = found.repeated;
   if (!request.cancelled.empty()) return result;
   source.cancelled_hint = cancelled_column(found.table);
-  const std::size_t a_step = learners_a_step(columns);
+  const std::size_t a_step = learners_a_step(found.table, columns);
   if (a_step < result.trace.series.size()) source.learners_a_step = a_step;
   return result;
 }

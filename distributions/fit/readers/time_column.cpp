@@ -206,12 +206,14 @@ TimeColumn time_column(const FoundTable& found, const std::string& name, bool po
     refuse_time(table, static_cast<std::size_t>(bad - table.rows.begin()), column,
                 static_cast<std::size_t>(std::count_if(bad + 1, table.rows.end(), is_bad)));
   TimeColumn result;
+  const double of_clock = says_hours_and_minutes(name) ? 60 : 1;
   constexpr std::size_t kinds = 3;  // a clock's cells have a unit
   std::size_t of_kind[kinds] = {}, first_of_kind[kinds] = {}, clocks = 0;
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     const auto time = cell_time(table.rows[row][column], mark);
     const bool blank = is_blank(table.rows[row][column]);
-    result.values.push_back(blank ? nothing : time->value);
+    const bool short_clock = std::ranges::count(table.rows[row][column], ':') == 1;
+    result.values.push_back(blank ? nothing : time->value * (short_clock ? of_clock : 1));
     if (blank) continue;
     const bool is_clock = time->kind == CellTime::Kind::clock;
     clocks += is_clock;

@@ -9,6 +9,7 @@ import lzma
 import math
 import random
 import shutil
+import statistics
 import unittest
 import zipfile
 
@@ -724,7 +725,7 @@ class Shapes(Input):
             told = self.refused("t.bin")
             self.assertIn(said, told)
             self.assertIn("a table in CSV, as of", told)
-        for cell in ("03/03/2026 09:58:09", "03.03.2026 09:58:09", "1-00:04:06"):
+        for cell in ("03/03/2026 09:58:09", "03.03.2026 09:58:09"):
             self.trace(lines("time", [(cell,)] * 9))
             self.assertIn("a stamp as ISO 8601 has it (2026-03-03T09:58:09.5)", self.refused("trace.csv", "--column", "time"))
 
@@ -922,6 +923,22 @@ class Logs(Input):
         self.assertIn("has 2 groups of parentheses without a name, and one alone can be the time; allowed: (?<time>...)", told)
         self.told(text, "--pattern", "(?:data) time: (?<of_data>[0-9.]+) (time): (?<time>[0-9.]+)")
 
+    def test_a_pattern_that_takes_a_part_of_a_clock_or_number_is_refused(self):
+        for part, whole, group in (
+            ("2", "2:4{}.70", "took ([0-9.]+)"),
+            ("1", "1_7{} ms", "took ([0-9]+)"),
+            ("1", "1 7{} ms", "took ([0-9]+)"),
+            ("0.2", "-0.2{} s", "([0-9.]+) s"),
+        ):
+            text = "".join(f"took {whole.format(n % 10 if 'took' in group and ':' in whole else 10 + n)}\n" for n in range(20))
+            told = self.told(text, "--pattern", group, status=2)
+            self.assertRegex(told, rf't.log:1: the parentheses of --pattern match "{part}\d*", a part of "[-0-9 :._]+"')
+        text = "".join(f"rank 3:0.{n} s, took {x:.3f} ms of 12 345\n" for n, x in enumerate(gamma_times(40)))
+        self.told(text, "--pattern", "took ([0-9.]+) ms")
+        self.told("".join(f"took {x:.3f}\r\n" for x in gamma_times(40)), "--pattern", "took ([0-9.]+)$")
+        self.assertAlmostEqual(self.sample()[0][1], gamma_times(1)[0], delta=1e-3)
+        self.assertIn("is the mean of several", self.told("".join(f"{x:.3f} ms ± 12 ms\n" for x in gamma_times(40)), "--pattern", "^([0-9.]+)"))
+
     def test_colours_of_a_terminal_are_no_part_of_a_log(self):
         times = gamma_times(40)
         self.told("".join(f"\x1b[32mINFO\x1b[0m took \x1b[1;38;5;208m{x:.6f}\x1b[0m s\x1b[K\n" for x in times) + "\x1b[", "--pattern", "took ([0-9.]+) s")
@@ -945,6 +962,83 @@ class Values(Input):
         self.assertNotIn("the greatest", self.warnings([(i % 4, f"{x:.1f}") for i, x in enumerate(times)]))
         capped = [(i % 4, f"{min(x, 2.5):.4f}", int(x > 2.5)) for i, x in enumerate(times)]
         self.assertNotIn("the greatest", self.warnings(capped, "--censored", "cut", header="rank,time,cut"))
+
+    def test_names_that_are_of_no_minibatch_are_doubted(self):
+        for name in ("idle_time", "time_left", "timeout_ms", "predicted_step_time", "step_time_delta", "time_pct", "h2d_ms", "compile_seconds"):
+            self.assertIn("says that a time is", self.warnings([(0, x) for x in gamma_times(20)], "--column", name, header=f"rank,{name}"), name)
+
+    def test_a_column_that_counts_learners_names_none(self):
+        for name in ("workers", "ranks", "num_workers", "world_size", "gpu_count"):
+            self.trace(lines(f"{name},time", [(2 ** (n % 4), x * (1 + 3 * (n % 4))) for n, x in enumerate(gamma_times(80))]))
+            self.assertIn(f"rows are of 4 kinds by column {name}", self.refused("trace.csv"))
+            self.fit("trace.csv", "--where", f"{name}=4")
+            shutil.rmtree(self.folder / "out")
+        self.trace(lines("workers,time", [(n % 4, x) for n, x in enumerate(gamma_times(80))]))
+        self.assertEqual(len(self.fit("trace.csv")[1]["learners"]), 4)
+
+    def test_columns_of_two_kinds_are_refused(self):
+        self.trace(lines("gpu0_time,gpu1_time,gpu0_temp,gpu1_temp", [(x, x / 2, 70, 71) for x in gamma_times(20)]))
+        self.assertIn("chooses columns of 2 kinds: gpu0_time, gpu1_time, gpu0_temp, gpu1_temp", self.refused("trace.csv", "--column", "gpu*"))
+        self.assertEqual(self.fit("trace.csv", "--column", "gpu*_time")[1]["times"], 40)
+
+    def test_sums_that_lack_a_part_are_told(self):
+        table = [(n, op, x) for n, x in enumerate(gamma_times(60)) for op in ("fwd", "bwd") if n % 6 or op == "fwd"]
+        self.trace(lines("step,op,time", table))
+        self.assertIn("note: 10 of 60 sums are of fewer rows than 2", self.fit("trace.csv", "--sum-by", "step")[0])
+
+    def test_a_pause_in_a_total_is_told(self):
+        clock, table = 0.0, []
+        for n, x in enumerate(gamma_times(100)):
+            clock += x + (28800 if n == 50 else 0)
+            table.append((clock,))
+        self.trace(lines("elapsed", table))
+        self.assertRegex(self.fit("trace.csv", "--differences")[0], r"warning: 1 time, 288\d\d\.?\d*, is more than 30 times as long .* without:")
+
+    def test_a_row_that_sums_up_a_round_is_told_and_no_sign_of_cancelled_ones(self):
+        times = gamma_times(240)
+        table = [(n // 4, n % 4, x) for n, x in enumerate(times)]
+        for name, of in (("-1", max), ("mean", statistics.mean)):
+            rounds = [(n, name, of(times[4 * n : 4 * n + 4])) for n in range(60)]
+            told = self.warnings([row[1:] for row in sorted(table + rounds, key=lambda row: row[0])])
+            self.assertRegex(told, rf'learner "{name}" is in each round the (mean|greatest) of the others.*--where \'rank!={name}\'')
+            self.assertNotIn("cancelled", told)
+
+    def test_learners_that_are_slow_together_are_told(self):
+        common, own = gamma_times(100), gamma_times(400, 2)
+        told = self.warnings([(n % 4, common[n // 4] + x / 4) for n, x in enumerate(own)])
+        self.assertRegex(told, r"times rise and fall together \(rank correlation 0\.[89]")
+        self.assertNotIn("together", self.warnings([(n % 4, x) for n, x in enumerate(own)]))
+
+    def test_processes_under_new_names_are_no_sign_of_cancelled_ones(self):
+        table = [(n // 4, n % 4 + (1000 if n < 200 else 1100), x) for n, x in enumerate(gamma_times(400))]
+        self.assertNotIn("cancelled", self.warnings(table, header="step,pid,time"))
+
+    def test_the_slowest_of_learners_with_times_of_their_own_is_doubted(self):
+        table = [(n % 4, x) for n, x in enumerate(gamma_times(400))]
+        self.assertIn("--slowest-of is for the times of a job that waits", self.warnings(table, "--slowest-of", "4"))
+
+    def test_stamps_in_nanoseconds_lose_no_digit(self):
+        clock, table, lengths = 1_767_225_600 * 10**9, [], []
+        for x in gamma_times(100):
+            lengths.append(500 + round(100 * x))
+            table.append((clock, clock + lengths[-1]))
+            clock += lengths[-1] + 137
+        self.trace(lines("start_ns,end_ns", table))
+        self.fit("trace.csv", "--begin", "start_ns", "--end", "end_ns")
+        self.assertEqual([x for _, x in self.sample()], lengths)
+        self.fit("trace.csv", "--column", "end_ns", "--differences")
+        self.assertEqual([x for _, x in self.sample()], [x + 137 for x in lengths[1:]])
+
+    def test_minibatches_that_overlap_are_told(self):
+        self.trace(lines("rank,begin,end", [(0, n / 5, n / 5 + x) for n, x in enumerate(gamma_times(60))]))
+        self.assertRegex(self.fit("trace.csv", "--begin", "begin", "--end", "end")[0], r"note: \d+ of 60 rows of learner \"0\" begin before")
+
+    def test_clocks_of_hours_and_of_days_are_read(self):
+        for header, cell, seconds in (("elapsed (h:mm)", "1:25", 5100), ("elapsed", "1:25", 85), ("Elapsed", "1-02:03:04", 93784)):
+            self.trace(lines(header, [(cell,)] * 19 + [(cell[:-1] + "9",)]))
+            told, _ = self.fit("trace.csv", "--durations")
+            self.assertIn(f'times are in seconds, by the units in the cells, "{cell}" for {seconds:.4g}', told)
+            self.assertEqual(self.sample()[0][1], seconds)
 
     def test_files_of_unlike_units_are_doubted(self):
         times = gamma_times(120)
