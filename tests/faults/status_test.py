@@ -104,6 +104,8 @@ class Statuses(ProgramTest):
                 (row,) = rows(self.folder / str(number) / "runs.csv")
                 self.assertEqual(row["status"], "failed")
                 self.assertTrue(row["reason"].startswith(reason), row["reason"])
+        self.call("run", path, "--out", str(number), "--quiet", status=1)  # tries again
+        self.call("run", path, "--out", str(number), "--dry-run")
 
     def test_odd_times_that_can_be_told_run(self):
         for changes in (

@@ -309,6 +309,13 @@ class Header(ProgramTest):
         manifest.write_text('{"version": "", "files": {"runs.csv": ""}, "runs": ' + deep.decode() + "}")
         self.assertIn("manifest.json", self.call("run", self.folder / "scenario.json", "--out", "o", "--quiet")[1])
 
+    def test_whose_scenario_is_none_is_refused(self):
+        for key in (b"scenario", b"written"):
+            for odd in (b"0", b"[1, 2]", b'"x"'):
+                told = "o: |o/runs.store: "
+                self.refused(lambda text, key=key, odd=odd: text.replace(b'"%s":{' % key, b'"%s":%s,"x":{' % (key, odd), 1), told)
+                self.assertNotIn("json.exception", self.call("run", self.folder / "scenario.json", "--out", "o", "--dry-run")[1])
+
     def test_that_names_no_data_of_its_points_is_refused(self):
         change_header(self.store, lambda text: re.sub(rb'"data_of_points":\[[^]]*\]', b'"data_of_points":[]', text))
         self.assertIn("do not say which data their points have", self.call("collect", "o", "--quiet", status=2)[1])
@@ -453,10 +460,12 @@ class Place(ProgramTest):
         self.assertFalse((self.folder / "d").exists())
         self.assertIn("all 4 runs are there", self.call("run", "long.json", "--out", "moved")[0])
 
-    def test_a_sync_that_a_signal_interrupts_is_made_again(self):
-        for place in range(1, 12):
-            words = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync", "-e", f"inject=fsync:error=EINTR:when={place}"]
-            words += [PROGRAM, "run", self.write(BASE), "--quiet", "--out", f"d{place}"]
+    def test_what_a_signal_interrupts_is_made_again(self):
+        faults = [("fsync", f"EINTR:when={place}") for place in range(1, 12)]
+        faults += [("rename", "EINTR:when=1+2"), ("openat", "EINTR:when=9+7"), ("fsync", "ENOSYS")]
+        for number, (of, error) in enumerate(faults):
+            words = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={of}", "-e", f"inject={of}:error={error}"]
+            words += [PROGRAM, "run", self.write(BASE), "--quiet", "--out", f"d{number}"]
             if shutil.which("strace") is None or subprocess.run(["strace", "true"], check=False, capture_output=True).returncode != 0:
                 self.skipTest("strace is not there, or may not trace here")
             done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, check=False)

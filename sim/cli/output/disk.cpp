@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <map>
@@ -41,12 +42,21 @@ bool move_all(Move move, int descriptor, Bytes* bytes, std::size_t count, std::u
   return true;
 }
 
-bool sync_descriptor(int descriptor) {
+/// What a call gives that no signal interrupts.
+template <class Call>
+int uninterrupted(Call call) {
   int result = 0;
-  do result = ::fsync(descriptor);
-  while (result != 0 && errno == EINTR);
-  return result == 0;
+  do result = call();
+  while (result < 0 && errno == EINTR);
+  return result;
 }
+
+bool sync_descriptor(int descriptor) {
+  return uninterrupted([&] { return ::fsync(descriptor); }) == 0;
+}
+
+/// Whether a file system lacks what was asked for.
+bool is_not_there() { return errno == ENOTSUP || errno == ENOSYS || errno == EINVAL; }
 
 /// Of folders that are open.
 struct ShownFolders {
@@ -77,7 +87,8 @@ void fail_on_disk(const fs::path& path, const char* what) {
 }
 
 File::File(fs::path path, int flags, unsigned mode)
-    : path_(std::move(path)), descriptor_(::open(path_.c_str(), flags | O_CLOEXEC, mode)) {}
+    : path_(std::move(path)),
+      descriptor_(uninterrupted([&] { return ::open(path_.c_str(), flags | O_CLOEXEC, mode); })) {}
 
 File::~File() {
   if (is_open()) ::close(descriptor_);
@@ -115,16 +126,14 @@ void File::cut(std::uint64_t size) {
 }
 
 void File::sync() {
-  if (!is_open() || !sync_descriptor(descriptor_)) fail("written");
+  if (!is_open() || (!sync_descriptor(descriptor_) && !is_not_there())) fail("written");
 }
 
 File::Lock File::lock(int operation) const {
-  int result = 0;
-  do result = ::flock(descriptor_, operation | LOCK_NB);
-  while (result != 0 && errno == EINTR);
-  if (result == 0) return Lock::held;
+  if (uninterrupted([&] { return ::flock(descriptor_, operation | LOCK_NB); }) == 0)
+    return Lock::held;
   if (errno == EWOULDBLOCK) return Lock::held_by_another;
-  if (errno == ENOLCK || errno == ENOSYS || errno == ENOTSUP || errno == EINVAL) return Lock::none;
+  if (errno == ENOLCK || is_not_there()) return Lock::none;
   fail("locked");
 }
 
@@ -161,7 +170,7 @@ void sync_file(const fs::path& file) { File(file, O_RDONLY).sync(); }
 void sync_folder(const fs::path& folder) {
   const File open(folder, O_RDONLY);
   if (open.is_open() && sync_descriptor(open.descriptor())) return;
-  if (errno == EACCES || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS) return;
+  if (errno == EACCES || is_not_there()) return;
   open.fail("written");
 }
 
@@ -192,9 +201,8 @@ std::string text_of_file(const fs::path& file) {
 }
 
 void move_to_place(const fs::path& file, const fs::path& place) {
-  std::error_code error;
-  fs::rename(file, place, error);
-  check(error, place, "written");
+  if (uninterrupted([&] { return ::rename(file.c_str(), place.c_str()); }) != 0)
+    fail_on_disk(place, "written");
 }
 
 void put_in_place(std::string_view text, const fs::path& aside, const fs::path& place) {

@@ -191,8 +191,10 @@ std::span<const std::pair<RunKey, std::size_t>> RunFolder::runs_with(const RunKe
 }
 
 RunFolder::~RunFolder() {
-  const bool is_empty =
-      own_ && !was_used_ && own_->runs().empty() && !own_->is_damaged() && own_->is_in_place();
+  std::error_code unknown;
+  const bool is_published = fs::exists(files_.place() / manifest_record, unknown);
+  const bool is_empty = own_ && !was_used_ && !is_published && own_->runs().empty() &&
+                        !own_->is_damaged() && own_->is_in_place();
   own_.reset();
   std::error_code ignored;
   if (is_empty) fs::remove(own_file(), ignored);

@@ -67,6 +67,10 @@ std::string difference_of(const Json& there, const Json& here) {
                                     : "");
 }
 
+[[noreturn]] void refuse_header(const std::string& file) {
+  throw UsageError(file + ": does not say whose runs it has; move it away");
+}
+
 /// What shards of a scenario have in common.
 std::string common_part(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -123,6 +127,8 @@ std::string RunHeader::text() const {
 RunHeader RunHeader::from(const std::string& text, const std::string& file) {
   try {
     const Json common = foreign_json(common_part(text));
+    if (!common.at("scenario").is_object() || !common.at("written").is_object())
+      refuse_header(file);
     RunHeader header{.file = common.at("file"),
                      .scenario = dump(common.at("scenario")),
                      .written = dump(common.at("written")),
@@ -137,7 +143,7 @@ RunHeader RunHeader::from(const std::string& text, const std::string& file) {
     }
     return header;
   } catch (const Json::exception&) {
-    throw UsageError(file + ": does not say whose runs it has; move it away");
+    refuse_header(file);
   }
 }
 
@@ -146,6 +152,8 @@ std::string difference(const std::string& there, const std::string& here) {
   const Json one = foreign_json(common_part(there)), other = Json::parse(common_part(here));
   for (const char* key : {"results", "arithmetic", "scenario", "written"})
     if (!one.is_object() || !one.contains(key)) return "it does not say of which";
+  if (!one["scenario"].is_object() || !one["written"].is_object())
+    return "it does not say of which";
   if (one["results"] != other["results"])
     return "this version of gradrace gives other results (number " + one["results"].dump() +
            " there, " + other["results"].dump() + " here)";
