@@ -48,6 +48,8 @@ std::optional<NoText> no_text(std::string_view content, const std::string& file)
          "numpy.savetxt(..., numpy.load(...), delimiter=\",\")"}})
     if (content.starts_with(magic))
       return NoText{what, std::string("a table in CSV, as of ") + call};
+  if (content.starts_with("MATLAB ") && content.find('\0') != content.npos)
+    return NoText{"is a file of MATLAB", "a table in CSV, as of writematrix, or arrays in .npz"};
   if (content.starts_with("SQLite format 3"))
     return NoText{"is a database of SQLite",
                   "a table in CSV, as of sqlite3 -csv -header " + file + " \"SELECT ...\""};

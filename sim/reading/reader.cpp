@@ -43,8 +43,9 @@ std::string shown(const ordered_json& value) {
   return text;
 }
 
-/// The kind that a number alone may stand for; empty where there is none.
+/// The object that a number alone may stand for; empty where there is none.
 std::string of_number(std::string_view catalog, const std::string& number) {
+  if (catalog == "stop") return R"({"time": )" + number + "}";
   if (catalog == "distributions")
     return R"({"distribution": "deterministic", "value": )" + number + "}";
   if (catalog == "learning-rates") return R"({"kind": "constant", "eta": )" + number + "}";
@@ -192,9 +193,10 @@ struct Reader::State {
   }
 
   bool is_object(const ordered_json& value, const std::string& pointer,
-                 std::string_view meaning = {}) {
+                 std::string_view meaning = {}, std::string_view key = {}) {
     if (value.is_object()) return true;
-    note(pointer, "expected an object" + got(value), {}, {}, meaning);
+    const std::string allowed = value.is_number() ? of_number(key, value.dump()) : "";
+    note(pointer, "expected an object" + got(value), allowed, {}, meaning);
     return false;
   }
 
@@ -454,7 +456,7 @@ bool Reader::open(std::string_view key, Need need, std::string_view meaning) {
   const auto* found = state_->find({key, need, meaning});
   const std::string pointer = state_->pointer(key);
   if (found == nullptr && need != Need::defaulted) return false;
-  if (found != nullptr && !state_->is_object(*found, pointer, meaning)) return false;
+  if (found != nullptr && !state_->is_object(*found, pointer, meaning, key)) return false;
   state_->push(found, pointer, state_->add(key, ordered_json::object()));
   return true;
 }
