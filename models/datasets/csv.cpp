@@ -106,6 +106,9 @@ std::size_t find_label(const TextLine& line, const std::vector<std::string>& nam
 /// Reads the line of names, if it is one.
 Columns read_columns(TextLine& line, const Config& config) {
   for (const char c : {'\xEF', '\xBB', '\xBF'}) line.skip(c);  // a byte order mark
+  for (const std::string_view of_arff : {"@relation ", "@RELATION ", "@Relation ", "% "})
+    if (line.rest().starts_with(of_arff))
+      line.defect("is ARFF: leave out the lines up to @DATA, and say \"header\": false");
   Columns columns{.names = {},
                   .separator = separator_of(line),
                   .of_targets = config.files.regression,
@@ -138,6 +141,26 @@ std::string read_cell(TextLine& line, const Columns& columns, std::size_t column
   return line.cell(columns.separator);
 }
 
+constexpr std::string_view wide_minus = "\xE2\x88\x92";
+
+/// Of a number or a word that is missing, or that a spreadsheet could not compute.
+bool is_mark_of_none(const std::string& cell) {
+  std::string small;
+  for (const char c : cell) small += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  constexpr std::string_view all[] = {"#n/a",     "nan",       "inf",    "-inf", "+inf",
+                                      "infinity", "-infinity", "na",     "n/a",  "<na>",
+                                      "null",     "none",      "missing"};
+  return std::ranges::find(all, small) != std::end(all) ||
+         (cell.starts_with('#') && cell.ends_with('!'));
+}
+
+/// The number before a unit, "96.26" of "96.26 EUR".
+bool has_unit(std::string_view cell) {
+  const std::size_t unit = cell.find_first_not_of("0123456789.+-");
+  if (unit == cell.npos || cell.find_first_of("0123456789", unit) != cell.npos) return false;
+  return finite_number(cell.substr(0, unit)).has_value();
+}
+
 /// What makes a number of a cell that is none, or what is to become of it.
 std::string cure_of(const Columns& columns, std::size_t column, const std::string& cell) {
   const std::size_t comma = cell.find(',');
@@ -151,12 +174,19 @@ std::string cure_of(const Columns& columns, std::size_t column, const std::strin
   std::erase(without, ',');
   if (without != cell && finite_number(without))
     return "; commas are to be left out: between thousands, or a decimal point in their place";
-  const bool has_digit = cell.find_first_of("0123456789") != cell.npos;
-  const auto parts =
-      std::ranges::count_if(cell, [](char c) { return c == '-' || c == '/' || c == ':'; });
-  if (has_digit && parts >= 2 && cell.find_first_not_of("0123456789-/:.TZ ") == cell.npos)
+  const auto marks = [&](std::string_view all) {
+    return std::ranges::count_if(cell, [&](char c) { return all.find(c) != all.npos; });
+  };
+  if (marks(".") >= 2 && marks("-/: ") == 0 && cell[cell.size() - 4] == '.')
+    return "; points between thousands are to be left out";
+  if (marks("0123456789") > 0 && (marks("-/:") >= 2 || marks(".") == 2) &&
+      cell.find_first_not_of("0123456789-/:.TZ ") == cell.npos)
     return "; a column of dates or times is no feature, and is to be left out of the file";
-  return has_digit ? "" : "; leave such a row out of the file, or give it a number";
+  if (cell.starts_with(wide_minus)) return "; a minus is to be -, and not U+2212";
+  if (has_unit(cell)) return "; units behind numbers are to be left out";
+  if (marks("0123456789") > 0 && !is_mark_of_none(cell)) return "";
+  return std::string("; leave such a row out of the file, or give it a number") +
+         (cell.empty() ? ", or leave out a column without any" : "");
 }
 
 [[noreturn]] void refuse_number(const TextLine& line, const Columns& columns, std::size_t column,
@@ -179,28 +209,24 @@ void read_class(const TextLine& line, const Columns& columns, const std::string&
                 LabelledRows& rows) {
   const std::string& column = columns.names[columns.label];
   if (cell.empty()) defect(line, column, "expected a label, found an empty cell");
-  if (cell == "?" || cell == "nan" || cell == "NaN" || cell == "NAN")
+  const auto number = finite_number(cell);
+  if (!number && (cell == "?" || is_mark_of_none(cell)))
     defect(line, column,
            "expected a label, found \"" + cell +
-               "\"; leave such a row out of the file, or give it a label");
+               "\"; leave such a row out of the file, or write a class so called as another word");
   if (columns.named && cell == column)
     defect(line, column,
            std::string("a label is the name of its column: is the first line a row of data?  "
                        "allowed: ") +
                without_names);
-  rows.labels.push_back(finite_number(cell).value_or(std::numeric_limits<double>::quiet_NaN()));
+  rows.labels.push_back(number.value_or(std::numeric_limits<double>::quiet_NaN()));
   rows.words.push_back(cell);
 }
 
 /// Neither a number that is written in another way nor a mark of a missing one.
 bool is_word(const std::string& cell) {
-  if (cell.empty() || cell.find_first_not_of("0123456789.,+-eE%$ '_") == cell.npos) return false;
-  std::string small;
-  for (const char c : cell) small += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  for (const char* const none : {"nan", "inf", "-inf", "+inf", "infinity", "-infinity", "na", "n/a",
-                                 "null", "none", "missing"})
-    if (small == none) return false;
-  return true;
+  return !cell.empty() && cell.find_first_not_of("0123456789.,+-eE%$ '_") != cell.npos &&
+         !is_mark_of_none(cell) && !cell.starts_with(wide_minus);
 }
 
 /// Features of a file, and the words of the columns that have some.
@@ -228,7 +254,8 @@ class Features {
       defect(line, columns.names[column],
              "has more than " + std::to_string(most_words) +
                  " different words, which is the most; a column of names or texts is to be left "
-                 "out of the file");
+                 "out of the file" +
+                 (has_unit(cell) ? cure_of(columns, column, cell) : ""));
     return static_cast<float>(known->second);
   }
 
@@ -236,8 +263,10 @@ class Features {
 
   /// What is left to do when all rows are read: the words are numbered in their order.
   void finish(const Columns& columns, LabelledRows& rows) const {
+    const bool unsure =
+        columns.separator == ';' && std::ranges::none_of(points_, &PointsOfThousands::has_decimals);
     for (std::size_t column = 0; column < words_.size(); ++column)
-      points_[column].refuse(columns.names[column]);
+      points_[column].refuse(columns.names[column], unsure);
     std::size_t feature = 0;
     for (std::size_t column = 0; column < words_.size(); ++column) {
       if (column == columns.label) continue;
@@ -309,32 +338,6 @@ bool numbers_rows(const LabelledRows& rows, std::size_t feature) {
   return rows.labels.size() > 1;
 }
 
-/// Whether it has 0, 1, 2 or 1, 2, 3 and so on.
-bool counts_rows(const LabelledRows& rows, std::size_t feature) {
-  const auto x = [&](std::size_t row) { return rows.x[row * rows.features + feature]; };
-  if (rows.labels.size() < 2 || (x(0) != 0 && x(0) != 1)) return false;
-  for (std::size_t row = 1; row < rows.labels.size(); ++row)
-    if (x(row) != x(0) + static_cast<float>(row)) return false;
-  return true;
-}
-
-void look_for_row_numbers(const Columns& columns, LabelledRows& rows) {
-  std::size_t feature = 0;
-  for (std::size_t column = 0; column < columns.names.size(); ++column) {
-    if (column == columns.label) continue;
-    const std::string& name = columns.names[column];
-    const bool unnamed = columns.named && (name.empty() || name == "Unnamed: 0");
-    const bool of_words = std::ranges::any_of(
-        rows.word_columns, [&](const WordColumn& of) { return of.feature == feature; });
-    if (!of_words && column == 0 && unnamed && numbers_rows(rows, feature))
-      rows.first_numbers_rows = true;
-    else if (!of_words && counts_rows(rows, feature))
-      rows.notes.push_back(rows.file.string() + ": column \"" + name +
-                           "\" counts the rows, and is a feature as every other");
-    ++feature;
-  }
-}
-
 /// Of a line above the names: a comment, unless its cells are the names, or Excel's "sep=;".
 bool is_preface(TextLine& line, const Config& config) {
   if (!config.has_header) return false;
@@ -364,7 +367,10 @@ LabelledRows read_rows(const fs::path& file, const Config& config) {
   });
   rows.features = columns.names.size() - !columns.names.empty();
   if (!features.empty()) features.front().finish(columns, rows);
-  look_for_row_numbers(columns, rows);
+  const bool unnamed = columns.named && !columns.names.empty() && columns.label > 0 &&
+                       (columns.names[0].empty() || columns.names[0] == "Unnamed: 0");
+  const bool words = !rows.word_columns.empty() && rows.word_columns[0].feature == 0;
+  rows.first_numbers_rows = unnamed && !words && numbers_rows(rows, 0);
   for (std::size_t column = 0; column < columns.names.size(); ++column)
     if (column != columns.label) rows.feature_names.push_back(columns.names[column]);
   rows.names = std::move(columns.names);

@@ -14,11 +14,6 @@ namespace {
 
 std::size_t count_of(const LabelledRows& rows) { return rows.labels.size(); }
 
-std::string name_of(const LabelledRows& rows, std::size_t feature) {
-  if (rows.feature_names.empty()) return "feature " + std::to_string(feature + 1);
-  return "column \"" + rows.feature_names[feature] + "\"";
-}
-
 void leave_out_first(LabelledRows& rows) {
   std::vector<float> x;
   x.reserve(count_of(rows) * (rows.features - 1));
@@ -111,6 +106,30 @@ void each_greatest(const LabelledRows& rows, const Use& use) {
 }
 
 }  // namespace
+
+std::string name_of(const LabelledRows& rows, std::size_t feature) {
+  if (rows.feature_names.empty()) return "feature " + std::to_string(feature + 1);
+  return "column \"" + rows.feature_names[feature] + "\"";
+}
+
+bool put_in_order(const LabelledRows& train, LabelledRows& test) {
+  if (test.names == train.names) return true;
+  auto ours = train.names, theirs = test.names;
+  std::ranges::sort(ours);
+  std::ranges::sort(theirs);
+  if (ours != theirs || std::ranges::adjacent_find(ours) != ours.end()) return false;
+  std::map<std::string, std::size_t> place;  // in training
+  for (const std::string& name : train.feature_names) place.emplace(name, place.size());
+  std::vector<std::size_t> to;
+  for (const std::string& name : test.feature_names) to.push_back(place.at(name));
+  const std::vector<float> x = test.x;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    test.x[i - i % test.features + to[i % test.features]] = x[i];
+  for (WordColumn& column : test.word_columns) column.feature = place.at(column.name);
+  std::ranges::sort(test.word_columns, {}, &WordColumn::feature);
+  test.feature_names = train.feature_names;
+  return true;
+}
 
 void leave_out_row_numbers(LabelledRows& train, LabelledRows& test) {
   if (!train.first_numbers_rows) return;

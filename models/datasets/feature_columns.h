@@ -4,6 +4,12 @@
 
 namespace gradrace {
 
+/// "column "x"", or "feature 1" where it has no name.
+std::string name_of(const LabelledRows& rows, std::size_t feature);
+
+/// Puts the test rows' columns into the order of the training rows'; false where they have others.
+bool put_in_order(const LabelledRows& train, LabelledRows& test);
+
 /// Leaves the first feature out of both where in the training rows it numbers them.
 void leave_out_row_numbers(LabelledRows& train, LabelledRows& test);
 

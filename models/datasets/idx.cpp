@@ -59,9 +59,13 @@ fs::path find_file(const fs::path& folder, const std::string& split, const std::
     throw std::runtime_error(folder.string() + ": holds several " + name + " (" +
                              joined(others, ", ", name_of) +
                              "); keep those of one data set in the folder");
+  std::string there;  // as torchvision has it, two folders deeper
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (fs::exists(entry.path() / "raw"))
+      there = "; give the folder " + (entry.path() / "raw").string();
   throw MissingData(folder.string() + ": holds no " + name + "-" + type + "-ubyte (nor .gz, nor " +
                     name + "." + type +
-                    "-ubyte); needed are images and labels of train and of t10k or test");
+                    "-ubyte); needed are images and labels of train and of t10k or test" + there);
 }
 
 std::uint32_t big_endian(std::span<const std::uint8_t> bytes, std::size_t at) {

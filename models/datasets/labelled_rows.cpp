@@ -1,13 +1,12 @@
 #include "models/datasets/labelled_rows.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <iterator>
-#include <map>
 #include <ranges>
 #include <utility>
 
+#include "models/datasets/doubted_rows.h"
 #include "models/datasets/feature_columns.h"
 #include "models/datasets/permutation.h"
 #include "models/datasets/text_line.h"
@@ -80,10 +79,6 @@ LabelledRows hold_out(LabelledRows& rows, std::uint64_t count) {
 std::string shown(double label) { return json_number(label); }
 std::string shown(const std::string& label) { return "\"" + label + "\""; }
 
-std::string shown_label(const LabelledRows& rows, std::size_t row) {
-  return rows.words.empty() ? shown(rows.labels[row]) : shown(rows.words[row]);
-}
-
 /// The different labels, ascending.
 template <class Label>
 std::vector<Label> classes_of(const LabelledRows& rows, std::vector<Label> classes) {
@@ -98,16 +93,11 @@ std::vector<Label> classes_of(const LabelledRows& rows, std::vector<Label> class
   return classes;
 }
 
-/// File and line.
-std::string place_of(const LabelledRows& rows, std::size_t row) {
-  return rows.file.string() + ":" + std::to_string(rows.lines[row]);
-}
-
 std::vector<float> targets_of(const LabelledRows& rows) {
   std::vector<float> targets;
   for (std::size_t i = 0; i < rows.labels.size(); ++i) {
     const auto kept = in_single_precision(rows.labels[i]);
-    if (!kept) defect(place_of(rows, i), "target " + beyond_single_precision(rows.labels[i]));
+    if (!kept) defect(place_of_row(rows, i), "target " + beyond_single_precision(rows.labels[i]));
     targets.push_back(*kept);
   }
   return targets;
@@ -123,12 +113,9 @@ std::string listed(const std::vector<Label>& classes) {
 }
 
 /// What makes a class of a label that is none.
-std::string hint_of(double label, const std::vector<double>& classes) {
-  const auto is_fraction = [](double x) { return std::abs(x - std::floor(x)) > 0; };
-  return is_fraction(label) && std::ranges::any_of(classes, is_fraction)
-             ? "; numbers with fractions are targets: \"regression\": true, and the model "
-               "least-squares"
-             : "";
+std::string hint_of(double, const std::vector<double>& classes) {
+  constexpr std::size_t many = 20;
+  return classes.size() > many ? "; if labels are targets: \"regression\": true" : "";
 }
 
 /// Labels of adult.test end with a dot.
@@ -146,28 +133,12 @@ std::vector<std::uint8_t> class_numbers(const LabelledRows& rows, const std::vec
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const auto found = std::lower_bound(classes.begin(), classes.end(), labels[i]);
     if (found == classes.end() || *found != labels[i])
-      defect(place_of(rows, i), "label " + shown_label(rows, i) +
-                                    " is none of the training rows, which have " + listed(classes) +
-                                    hint_of(labels[i], classes));
+      defect(place_of_row(rows, i), "label " + shown_label(rows, i) +
+                                        " is none of the training rows, which have " +
+                                        listed(classes) + hint_of(labels[i], classes));
     numbers.push_back(static_cast<std::uint8_t>(found - classes.begin()));
   }
   return numbers;
-}
-
-void tell_alike(const LabelledRows&, const std::vector<double>&, Dataset&) {}
-
-/// Of words that differ by case alone.
-void tell_alike(const LabelledRows& rows, const std::vector<std::string>& classes,
-                Dataset& dataset) {
-  std::map<std::string, std::string> seen;
-  for (const std::string& word : classes) {
-    std::string small = word;
-    for (char& c : small) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    const auto [found, is_new] = seen.emplace(small, word);
-    if (!is_new)
-      dataset.notes.push_back(rows.file.string() + ": labels " + shown(found->second) + " and " +
-                              shown(word) + " are two classes, and differ by case alone");
-  }
 }
 
 template <class Label>
@@ -177,7 +148,6 @@ void classify(Dataset& dataset, const LabelledRows& train, const LabelledRows& t
   dataset.classes = classes.size();
   dataset.train.classes = class_numbers(train, train.*labels, classes);
   dataset.test.classes = class_numbers(test, test.*labels, classes);
-  tell_alike(train, classes, dataset);
 }
 
 void add_labels(Dataset& dataset, const LabelledRows& train, const LabelledRows& test,
@@ -221,6 +191,14 @@ void check_size(const LabelledRows& rows) {
 
 }  // namespace
 
+std::string place_of_row(const LabelledRows& rows, std::size_t row) {
+  return rows.file.string() + ":" + std::to_string(rows.lines[row]);
+}
+
+std::string shown_label(const LabelledRows& rows, std::size_t row) {
+  return rows.words.empty() ? shown(rows.labels[row]) : shown(rows.words[row]);
+}
+
 void visit(Fields& fields, LabelledFiles& files, DataShelf& shelf) {
   fields.path("path", files.path, Need::required, "file of the training rows, plain or .gz");
   fields.path("test_path", files.test_path, Need::none, "file of the test rows");
@@ -245,10 +223,11 @@ LoadDataset read_labelled_files(DataShelf& shelf, const std::string& name,
   const auto load = [files, read, suit] {
     LabelledRows train = read(files.path.found);
     if (train.labels.empty()) defect(train.file, "has no rows");
+    note_doubts(train, files.regression);
     LabelledRows test =
         files.test_rows ? hold_out(train, *files.test_rows) : read(files.test_path.found);
     if (test.labels.empty()) defect(test.file, "has no rows");
-    if (test.names != train.names)
+    if (!put_in_order(train, test))
       defect(test.file, "has other columns than " + train.file.string());
     Dataset dataset;
     suit(train, test);

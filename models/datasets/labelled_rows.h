@@ -36,6 +36,11 @@ struct LabelledRows {
   std::vector<std::string> notes = {};
 };
 
+/// File and line.
+std::string place_of_row(const LabelledRows& rows, std::size_t row);
+/// The label of a row: a number, or what stands there in quotes.
+std::string shown_label(const LabelledRows& rows, std::size_t row);
+
 /// Rows of no more numbers (4 GB) are kept whole; of others those that are not 0 are listed.
 constexpr std::size_t most_numbers = 1'000'000'000;
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <limits>
 #include <optional>
 #include <string>
@@ -12,6 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::uint64_t most_places = std::numeric_limits<std::uint32_t>::max() - 1;
+
 constexpr Page page{
     "libsvm",
     "The sparse text format of LIBSVM: a line is a label and then index:value pairs with "
@@ -23,6 +26,20 @@ constexpr Page page{
     "Chang, Lin, LIBSVM, ACM TIST 2(3), 2011",
     R"({"kind": "libsvm", "path": "../data/a9a", "test_path": "../data/a9a.t", "features": 123})"};
 
+/// Of a line that is not empty: whether it begins with one label and then a blank.
+void check_label(const TextLine& line) {
+  const std::string label(line.rest().substr(0, line.rest().find_first_of(" \t#")));
+  const bool comma = label.find(',') != label.npos, colon = label.find(':') != label.npos;
+  if (comma)
+    line.defect(colon ? "has commas between pairs, where blanks are to be"
+                      : "has several labels, and a row is of one class; such data cannot be read");
+  if (colon)
+    line.defect("begins with \"" + label +
+                "\", and not with a label: rows need one, without a weight behind it");
+  if (!finite_number(label))
+    line.defect("label \"" + label + "\" is no finite number; write words as 0, 1 and so on");
+}
+
 /// One file: places are indices as they stand until it is known from which they count.
 class File {
  public:
@@ -31,9 +48,8 @@ class File {
   void read(TextLine& line) {
     line.spaces();
     if (line.at_end() || line.skip('#')) return;
+    check_label(line);
     rows.labels.push_back(line.real());
-    if (line.skip(','))
-      line.defect("has several labels, and a row is of one class; such data cannot be read");
     rows.lines.push_back(line.number());
     line.spaces();
     if (line.skip_word("qid:")) line.integer(0, std::numeric_limits<std::uint64_t>::max());
@@ -46,7 +62,15 @@ class File {
 
  private:
   std::uint64_t entry(TextLine& line, std::optional<std::uint64_t> last) {
-    const std::uint64_t index = line.integer(0, most_);
+    const char first = line.rest().front();
+    if (first == ',') line.defect("has commas between pairs, where blanks are to be");
+    if (std::isalpha(static_cast<unsigned char>(first)) != 0)
+      line.defect("index \"" + std::string(line.rest().substr(0, line.rest().find(':'))) +
+                  "\" is a name; features are to be numbered, from 1");
+    const std::uint64_t index = line.integer(0, most_places);
+    if (index > most_)
+      line.defect("index " + std::to_string(index) + ", and the key \"features\" is " +
+                  std::to_string(most_));
     if (last && index <= *last)
       line.defect("index " + std::to_string(index) + " after " + std::to_string(*last) +
                   ": indices must ascend");
@@ -70,7 +94,7 @@ class File {
 };
 
 LabelledRows read_rows(const fs::path& path, std::optional<std::uint64_t> features) {
-  File file(path, features.value_or(std::numeric_limits<std::uint32_t>::max() - 1));
+  File file(path, features.value_or(most_places));
   each_line(path, [&](TextLine& line) { file.read(line); });
   return std::move(file.rows);
 }

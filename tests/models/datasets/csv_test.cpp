@@ -57,13 +57,19 @@ static const std::string of_names =
 TEST_CASE("csv: points are before decimals where some column's numbers cannot be thousands") {
   const TemporaryFolder folder;
   for (const char* const numbers :
-       {"1.187\n2.216\n", "1.187\n0.912\n3\n", "1.187\n912.5\n3\n", "2.187\n-999\n3.125\n",
+       {"1.187\n0.912\n", "1.187\n0.912\n3\n", "1.187\n912.5\n3\n", "2.187\n-999\n3.125\n",
         "1.187\n1912\n", "1.187\n1e3\n3\n", "1.187\n+3\n"}) {
     CAPTURE(numbers);
     std::string text = "y;x\n", number;
     for (std::istringstream lines(numbers); lines >> number;) text += "1;" + number + "\n0;1.187\n";
     folder.write("a.csv", text);
     CHECK(load(folder, R"("test_rows": 1, "label": "y")")->features == 1);
+  }
+  for (const char* const text :
+       {"y;x;z\n1;1.187;1.5\n0;2.216;2\n1;1.187;1\n", "y,x\n1,1.187\n0,2.216\n1,1.187\n"}) {
+    CAPTURE(text);
+    folder.write("a.csv", text);
+    CHECK(load(folder, R"("test_path": "a.csv", "label": "y")")->train.floats[0] == 1.187f);
   }
 }
 
@@ -83,7 +89,8 @@ TEST_CASE("csv: every defect is said with file and line") {
       {"x,y\n1,2\n1;2\n", R"(:3: column "x": expected a finite number, found "1;2")"},
       {"x,y\n1\n", R"(:2: column "y": has no cell here: the line ends after 1 of 2)"},
       {"x,y\n1,\n", R"(:2: column "y": expected a label, found an empty cell)"},
-      {"x,y\n1,1\n,2\n", R"(:3: column "x": expected a finite number, found an empty cell)" + lack},
+      {"x,y\n1,1\n,2\n", R"(:3: column "x": expected a finite number, found an empty cell)" + lack +
+                             ", or leave out a column without any"},
       {"x,y\n1,1\nblue,1\n", R"(:3: column "x": expected a finite number, found "blue")" + lack},
       {"x,y\n2026-01-31,1\n",
        R"(:2: column "x": expected a finite number, found "2026-01-31"; a column of dates or )"
@@ -98,6 +105,10 @@ TEST_CASE("csv: every defect is said with file and line") {
        R"(:3: column "x": "-1.187" may be -1187, as every point of the column is before three )"
        "digits, and numbers without one are below 1000; points between thousands are to be left "
        "out, and whole numbers beside decimals to be written as 7.0"},
+      {"x;y\n1.187;1\n2.216;0\n",
+       R"(:2: column "x": "1.187" may be 1187, as every point of the column is before three )"
+       "digits, and semicolons separate the cells; points between thousands are to be left out, "
+       "or, if they are before decimals, commas to separate the cells"},
       {"x,y\nblue,1\nNA,1\n",
        R"(:3: column "x": expected a word, as in the rows before, found "NA")"},
       {"x,y\n\"1,000\",1\n",
@@ -179,10 +190,15 @@ TEST_CASE("csv: a target is a number, and what is not is said with its column") 
       std::runtime_error);
 }
 
-TEST_CASE("csv: test rows of other columns are refused") {
+TEST_CASE("csv: test rows of other columns are refused, and the same are read in any order") {
   const TemporaryFolder folder;
+  folder.write("a.csv", "x,c,y,z\n1,red,2,3\n1,blue,3,3\n");
+  folder.write("b.csv", "y,z,c,x\n2,5,red,4\n3,7,blue,6\n");
+  const auto data = load(folder, R"("test_path": "b.csv", "label": "y")");
+  CHECK(data->test.floats == std::vector<float>{4, 0, 1, 5, 6, 1, 0, 7});
+  CHECK(data->test.classes == std::vector<std::uint8_t>{0, 1});
   folder.write("a.csv", "x,y,z\n1,2,3\n1,3,3\n");
-  for (const char* other : {"x,z,y\n1,2,3\n", "x,y\n1,2\n", "x,y,w\n1,2,3\n"}) {
+  for (const char* other : {"x,y\n1,2\n", "x,y,w\n1,2,3\n", "x,y,x\n1,2,3\n"}) {
     folder.write("b.csv", other);
     CHECK_THROWS_WITH_AS(load(folder, R"("test_path": "b.csv", "label": "y")"),
                          ((folder.path() / "b.csv").string() + ": has other columns than " +
@@ -241,7 +257,8 @@ TEST_CASE("csv: a first column without a name that numbers the rows is no featur
   CHECK(named->features == 2);
   REQUIRE(named->notes.size() == 1);
   CHECK(
-      named->notes[0].ends_with("column \"id\" counts the rows, and is a feature as every other"));
+      named->notes[0].ends_with("column \"id\" has another number in each row, as ids have, and is "
+                                "a feature as every other"));
 }
 
 TEST_CASE("csv: semicolons, tabs, | and blanks part cells where they part the names") {

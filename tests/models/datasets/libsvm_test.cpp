@@ -132,8 +132,8 @@ TEST_CASE("libsvm: every defect is said with file and line") {
   const std::pair<std::string, std::string> cases[] = {
       {"", ": has no rows"},
       {"\n# nothing\n", ": has no rows"},
-      {"1 1:1\nyes 1:1\n", R"(:2: expected a finite number, found "yes 1:1")"},
-      {"1 1:1\nnan 1:1\n", R"(:2: expected a finite number, found "nan 1:1")"},
+      {"1 1:1\nyes 1:1\n", R"(:2: label "yes" is no finite number; write words as 0, 1 and so on)"},
+      {"1 1:1\nnan 1:1\n", R"(:2: label "nan" is no finite number; write words as 0, 1 and so on)"},
       {"1 0:1:0.5\n", ":1: has field:index:value, as files of LIBFFM do; leave the fields out"},
       {"1 -1:1\n", R"(:1: expected an integer from 0 to 4294967294, found "-1:1")"},
       {"1 0:1 1:2\n", ": has training rows of one label only, 1"},
@@ -175,14 +175,16 @@ TEST_CASE("libsvm: defects of two files or of labels are said") {
   folder.write("train", many.substr(0, many.find("256 ")));
   CHECK_THROWS_WITH_AS(
       load(folder, R"("test_path": "test")"),
-      (test + ":3: label 3.5 is none of the training rows, which have 0, 1, 2, 3, 4 ...").c_str(),
+      (test + ":3: label 3.5 is none of the training rows, which have 0, 1, 2, 3, 4 ...; if "
+              "labels are targets: \"regression\": true")
+          .c_str(),
       std::runtime_error);
   folder.write("test", "");
   CHECK_THROWS_WITH_AS(load(folder, R"("test_path": "test")"), (test + ": has no rows").c_str(),
                        std::runtime_error);
   folder.write("test", "1 7:1\n");
   CHECK_THROWS_WITH_AS(load(folder, R"("test_path": "test", "features": 6)"),
-                       (test + R"(:1: expected an integer from 0 to 6, found "7:1")").c_str(),
+                       (test + R"(:1: index 7, and the key "features" is 6)").c_str(),
                        std::runtime_error);
   folder.write("train", "1\n0 # 3:2\n");
   folder.write("test", "1\n");

@@ -204,6 +204,106 @@ class Data(ProgramTest):
         told = self.refused({"kind": "csv", "path": "a.csv.gz", "label": "y", "test_rows": 1})
         self.assertIn("a.csv.gz:1: holds a zero byte, so that it is no text", told)
 
+    def told(self, text, data, name="t.csv", status=0, kind="softmax"):
+        """What validate says of such a file."""
+        (self.folder / name).write_text(text, encoding="utf-8")
+        data = {"kind": "csv", "path": name, "test_path": name, "label": "y", **data}
+        data = {key: value for key, value in data.items() if value is not None}
+        return self.call("validate", self.write(self.job(data, kind)), status=status)[1]
+
+    def test_what_may_be_meant_otherwise_is_noted_and_the_like_is_not(self):
+        chance = random.Random(2)
+        draws = [f"{chance.gauss(5, 2):.2f}" for _ in range(60)]
+
+        def table(head, cells):
+            return f"{head}\n" + "".join(",".join(map(str, cells(row))) + "\n" for row in range(60))
+
+        def labels(of_row):
+            return table("x,y", lambda row: (draws[row], of_row(row)))
+
+        def feature(of_row, name="z"):
+            return table(f"x,{name},y", lambda row: (draws[row], of_row(row), row % 3))
+
+        shuffled = chance.sample(range(892, 952), 60)
+        for text, said in (
+            (labels(lambda row: row if row < 49 else row - 20), 'has 49 classes in 60 rows; if labels are targets: "regression": true'),
+            (labels(lambda row: row % 3), None),
+            (labels(lambda row: row % 3 / 2), None),
+            (labels(lambda row: "Total" if row == 59 else row % 3), 't.csv:61: no other row has the label "Total": a slip, or a sum of the rows above?'),
+            (
+                labels(lambda row: {7: "caat", 9: "dgo"}.get(row, "cat dog".split()[row % 2])),
+                't.csv:9: no other row has the label "caat" (2 labels are of one row)',
+            ),
+            (labels(lambda row: row % 4 - 1), "label -1 beside 0 to 2 is a class as every other; rows without a label"),
+            (labels(lambda row: row % 2 * 2 - 1), None),
+            (labels(lambda row: ("a", "b", "a|b")[row % 3]), 'label "a|b" is a class beside "a"'),
+            (labels(lambda row: ("a", "b", '"b, a"')[row % 3]), 'label "b, a" is a class beside "b"'),
+            (labels(lambda row: ("a", "b", "a b")[row % 3]), None),
+            (feature(lambda row: shuffled[row]), 'column "z" has another number in each row, as ids have'),
+            (feature(lambda row: 1000001 + 2 * row), 'column "z" has another number in each row'),
+            (feature(lambda row: 7 * row * row + 100, "PassengerId"), 'column "PassengerId" has another number in each row'),
+            (feature(lambda row: 7 * row * row + 100, "acid"), None),
+            (feature(lambda row: row % 50), None),
+            (feature(lambda row: -999 if row % 9 == 0 else 100 + row * row), 'column "z" has -999, far from its other numbers'),
+            (feature(lambda row: 99999 if row % 9 == 0 else draws[row]), 'column "z" has 99999, far from'),
+            (feature(lambda row: 1e6 if row % 9 == 0 else draws[row]), 'column "z" has 1000000, far from'),
+            (feature(lambda row: 1e6 if row == 9 else draws[row]), None),
+            (feature(lambda row: 999 if row % 9 == 0 else 20 * row), None),
+            (feature(lambda row: row // 9 % 2), None),
+            (feature(lambda row: 5 - row % 3), 'column "z": the label in another form'),
+            (feature(lambda row: "abc"[row % 3]), 'column "z": the label in another form'),
+            (
+                table("a,y_0,y_1,y", lambda row: (draws[row], int(row % 3 == 0), int(row % 3 == 1), int(row % 3 == 2))),
+                'column "y_0", column "y_1": the label in another form',
+            ),
+        ):
+            told = self.told(text, {"standardise": True})
+            with self.subTest(told=told, said=said, text=text[:80]):
+                self.assertIn(said or "", told)
+                self.assertEqual("note" in told, said is not None)
+        text = table("x,z,y", lambda row: (draws[row], 3 - 2 * float(draws[row - 1]), draws[row - 1]))
+        self.assertIn('column "z": the label in another form', self.told(text, {"regression": True}, kind="least-squares"))
+        told = self.told("".join(f"{row // 2} 1:{draws[row]}\n" for row in range(60)), {"kind": "libsvm", "label": None})
+        self.assertIn("has 30 classes in 60 rows; if labels are targets", told)
+
+    def test_what_cannot_be_read_gets_its_cure(self):
+        unread = "of the file, or write a class so called as another word"
+        for text, said in (
+            *((f"x,y\n1,a\n2,{none}\n", unread) for none in ("NA", "N/A", "NULL", "None", "?", "#N/A", "nan")),
+            ("@RELATION iris\n\n@ATTRIBUTE x NUMERIC\n@DATA\n1,2\n", 'is ARFF: leave out the lines up to @DATA, and say "header": false'),
+            ("x,y\n1.1.2026,2\n", "a column of dates or times is no feature"),
+            ("x,y\n1.234.567,2\n", "points between thousands are to be left out"),
+            ("x,y\n#DIV/0!,2\n", "leave such a row out of the file, or give it a number"),
+            ("x,y\n1,2\n96.26 EUR,2\n", "units behind numbers are to be left out"),
+            ("x,y\n\u22123,2\n", "a minus is to be -, and not U+2212"),
+            ("x,z,y\n1,,0\n2,,1\n", "or leave out a column without any"),
+            ("y;x\n1;1.234\n0;2.345\n", '"1.234" may be 1234, as every point of the column is before three digits, and semicolons separate'),
+            (
+                "x,y\n" + "".join(f"{row},{row / 7:.3f}\n" for row in range(60)),
+                'has 60 classes in 60 rows; numbers with fractions are targets: "regression": true',
+            ),
+        ):
+            with self.subTest(text=text[:40]):
+                self.assertIn(said, self.told(text, {}, status=2))
+        for text, said in (
+            ("1,1:2,2:3\n", "t.csv:1: has commas between pairs, where blanks are to be"),
+            ("1 1:2,2:3\n", "t.csv:1: has commas between pairs, where blanks are to be"),
+            ("1:2 2:3\n", 'begins with "1:2", and not with a label: rows need one, without a weight behind it'),
+            ("1 age:2\n", 'index "age" is a name; features are to be numbered, from 1'),
+            ("yes 1:2\n", 'label "yes" is no finite number; write words as 0, 1 and so on'),
+            ("1 3:2\n", 'index 3, and the key "features" is 2'),
+        ):
+            with self.subTest(text=text):
+                self.assertIn(said, self.told(text, {"kind": "libsvm", "label": None, "features": 2}, status=2))
+        (self.folder / "a.mat").write_bytes(b"MATLAB 5.0 MAT-file, Platform: GLNXA64" + bytes(99))
+        told = self.refused({"kind": "csv", "path": "a.mat", "label": "y", "test_rows": 9})
+        self.assertIn("a.mat: is a file of MATLAB; allowed: a table in CSV, as of writematrix, or arrays in .npz", told)
+        (self.folder / "data" / "MNIST" / "raw").mkdir(parents=True)
+        self.assertIn("test; give the folder data/MNIST/raw", self.refused({"kind": "idx", "path": "data"}).replace(str(self.folder) + "/", ""))
+        path = self.write(changed(self.job({"kind": "synthetic"}), stop=60))
+        self.assertIn("stop: expected an object, got 60", told := self.call("validate", path, status=2)[1])
+        self.assertIn('allowed: {"time": 60}', told)
+
 
 if __name__ == "__main__":
     unittest.main()
