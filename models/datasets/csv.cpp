@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -328,16 +327,6 @@ void read_row(TextLine& line, const Columns& columns, Features& features, Labell
   features.end_row();
 }
 
-/// Whether the feature has another whole number in every row.
-bool numbers_rows(const LabelledRows& rows, std::size_t feature) {
-  std::set<float> seen;
-  for (std::size_t row = 0; row < rows.labels.size(); ++row) {
-    const float x = rows.x[row * rows.features + feature];
-    if (x != std::floor(x) || !seen.insert(x).second) return false;
-  }
-  return rows.labels.size() > 1;
-}
-
 /// Of a line above the names: a comment, unless its cells are the names, or Excel's "sep=;".
 bool is_preface(TextLine& line, const Config& config) {
   if (!config.has_header) return false;
@@ -367,10 +356,8 @@ LabelledRows read_rows(const fs::path& file, const Config& config) {
   });
   rows.features = columns.names.size() - !columns.names.empty();
   if (!features.empty()) features.front().finish(columns, rows);
-  const bool unnamed = columns.named && !columns.names.empty() && columns.label > 0 &&
-                       (columns.names[0].empty() || columns.names[0] == "Unnamed: 0");
-  const bool words = !rows.word_columns.empty() && rows.word_columns[0].feature == 0;
-  rows.first_numbers_rows = unnamed && !words && numbers_rows(rows, 0);
+  rows.first_is_unnamed = columns.named && columns.label > 0 &&
+                          (columns.names[0].empty() || columns.names[0] == "Unnamed: 0");
   for (std::size_t column = 0; column < columns.names.size(); ++column)
     if (column != columns.label) rows.feature_names.push_back(columns.names[column]);
   rows.names = std::move(columns.names);

@@ -51,10 +51,10 @@ Classes classes_in(const std::vector<Label>& labels) {
 bool are_targets(LabelledRows& rows, const Classes& classes) {
   constexpr std::size_t few = 10, many = 20, rows_of_many = 5;
   const std::size_t count = classes.rows.size();
-  const auto is_whole = [](double label) { return label == std::floor(label); };
+  const bool whole = std::ranges::all_of(rows.labels, [](double y) { return y == std::floor(y); });
   const std::string text = "has " + std::to_string(count) + " classes in " +
                            std::to_string(rows.labels.size()) + " rows";
-  if (count > few && count * 10 > rows.labels.size() && !std::ranges::all_of(rows.labels, is_whole))
+  if (count > few && count * 10 > rows.labels.size() && !whole)
     defect(rows.file, text +
                           "; numbers with fractions are targets: \"regression\": true, and the "
                           "model least-squares; classes may be words");
@@ -64,7 +64,9 @@ bool are_targets(LabelledRows& rows, const Classes& classes) {
   if (from_minus_1)
     note(rows, "label -1 beside 0 to " + std::to_string(count - 2) +
                    " is a class as every other; rows without a label are to be left out");
-  if (count <= many || count * rows_of_many <= rows.labels.size()) return false;
+  const bool few_rows = count * rows_of_many > rows.labels.size();
+  const bool of_images = rows.features > rows.labels.size();
+  if (count <= many || (whole && (!few_rows || of_images))) return false;
   note(rows, text + "; if labels are targets: \"regression\": true");
   return true;
 }
@@ -97,27 +99,14 @@ void look_for_parts(LabelledRows& rows, const Classes& classes) {
 }
 
 void look_for_single_rows(LabelledRows& rows, const Classes& classes) {
-  const auto single = std::ranges::find(classes.rows, 1);
-  if (single == classes.rows.end() || rows.labels.size() < enough_rows) return;
   const auto all = static_cast<std::size_t>(std::ranges::count(classes.rows, 1));
-  const std::size_t row = classes.row[static_cast<std::size_t>(single - classes.rows.begin())];
+  if (all == 0 || rows.labels.size() < std::max(enough_rows, 10 * all)) return;
+  const auto at = std::ranges::find(classes.rows, 1) - classes.rows.begin();
+  const std::size_t row = classes.row[static_cast<std::size_t>(at)];
   note(rows, row,
        "no other row has the label " + shown_label(rows, row) +
            (all > 1 ? " (" + count_text(all, "label") + " are of one row)" : "") +
            ": a slip, or a sum of the rows above?");
-}
-
-/// Whether some label is one.
-bool has_words(const LabelledRows& rows) {
-  return std::ranges::any_of(rows.labels, [](double label) { return std::isnan(label); });
-}
-
-Classes look_at_classes(LabelledRows& rows) {
-  const bool words = has_words(rows);
-  const Classes classes = words ? classes_in(rows.words) : classes_in(rows.labels);
-  if (words) look_for_alike(rows, classes), look_for_parts(rows, classes);
-  if (words || !are_targets(rows, classes)) look_for_single_rows(rows, classes);
-  return classes;
 }
 
 float number(const LabelledRows& rows, std::size_t row, std::size_t feature) {
@@ -129,13 +118,18 @@ bool is_name_of_id(std::string_view name) {
   return name == "id" || std::ranges::any_of(ends, [&](auto end) { return name.ends_with(end); });
 }
 
-/// Of whole numbers that all differ, and are dense or named so.
+/// Whether all are whole and differ.
+bool number_rows(const std::vector<float>& sorted) {
+  const auto is_whole = [](float x) { return x == std::floor(x); };
+  return sorted.size() > 1 && std::ranges::all_of(sorted, is_whole) &&
+         std::ranges::adjacent_find(sorted) == sorted.end();
+}
+
+/// Of numbers that number the rows, and are dense or named so.
 void look_for_ids(LabelledRows& rows, std::size_t feature, const std::vector<float>& sorted) {
   const float dense = 2 * static_cast<float>(sorted.size());
   const bool is_dense = sorted.size() >= enough_rows && sorted.back() - sorted[0] <= dense;
-  if ((is_dense || is_name_of_id(rows.feature_names[feature])) &&
-      std::ranges::adjacent_find(sorted) == sorted.end() &&
-      std::ranges::all_of(sorted, [](float x) { return x == std::floor(x); }))
+  if ((is_dense || is_name_of_id(rows.feature_names[feature])) && number_rows(sorted))
     note(rows, name_of(rows, feature) +
                    " has another number in each row, as ids have, and is a feature as every other");
 }
@@ -206,24 +200,31 @@ void look_for_one_hot(LabelledRows& rows, const std::vector<double>& y,
 }  // namespace
 
 void note_doubts(LabelledRows& rows, bool regression) {
+  const bool words = std::ranges::any_of(rows.labels, [](double y) { return std::isnan(y); });
   Classes classes;
-  if (!regression) classes = look_at_classes(rows);
+  if (!regression) {
+    classes = words ? classes_in(rows.words) : classes_in(rows.labels);
+    if (words) look_for_alike(rows, classes), look_for_parts(rows, classes);
+    if (words || !are_targets(rows, classes)) look_for_single_rows(rows, classes);
+  }
   if (rows.x.empty()) return;
-  constexpr std::size_t enough = 100'000'000;  // numbers of all features
-  const std::size_t count = std::min(rows.labels.size(), enough / rows.features + enough_rows);
+  constexpr std::size_t enough = 4'000'000;  // numbers of all features
+  const std::size_t some = std::min(rows.labels.size(), enough / rows.features + enough_rows);
   std::vector<std::size_t> bits;
-  for (std::size_t feature = rows.first_numbers_rows; feature < rows.features; ++feature) {
+  for (std::size_t feature = 0; feature < rows.features; ++feature) {
     if (std::ranges::count(rows.word_columns, feature, &WordColumn::feature) > 0) continue;
-    std::vector<float> sorted;
-    for (std::size_t row = 0; row < count; ++row) sorted.push_back(number(rows, row, feature));
+    const bool unnamed = feature == 0 && rows.first_is_unnamed;
+    std::vector<float> sorted(unnamed ? rows.labels.size() : some);
+    for (std::size_t row = 0; row < sorted.size(); ++row) sorted[row] = number(rows, row, feature);
     std::ranges::sort(sorted);
+    if (unnamed && (rows.first_numbers_rows = number_rows(sorted))) continue;
     look_for_ids(rows, feature, sorted);
     look_for_marks(rows, feature, sorted);
     if (std::ranges::all_of(sorted, [](float x) { return x == 0 || x == 1; }) && sorted.back() == 1)
       bits.push_back(feature);
   }
   if (rows.labels.size() < enough_rows) return;
-  look_for_label(rows, has_words(rows) ? classes.of_row : rows.labels);
+  look_for_label(rows, words ? classes.of_row : rows.labels);
   if (classes.rows.size() == 2) look_for_one_hot(rows, classes.of_row, bits);
 }
 

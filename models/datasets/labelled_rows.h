@@ -32,6 +32,7 @@ struct LabelledRows {
 
   std::vector<std::string> feature_names = {};  // [features], or empty: 1, 2 and so on
   std::vector<WordColumn> word_columns = {};    // ascending
+  bool first_is_unnamed = false;                // of the features' columns
   bool first_numbers_rows = false;              // the first feature does, and has no name
   std::vector<std::string> notes = {};
 };
