@@ -176,7 +176,7 @@ std::string cure_of(const Columns& columns, std::size_t column, const std::strin
   const auto marks = [&](std::string_view all) {
     return std::ranges::count_if(cell, [&](char c) { return all.find(c) != all.npos; });
   };
-  if (marks(".") >= 2 && marks("-/: ") == 0 && cell[cell.size() - 4] == '.')
+  if (marks(".") >= 2 && marks("-/: ") == 0 && cell.rfind('.') + 4 == cell.size())
     return "; points between thousands are to be left out";
   if (marks("0123456789") > 0 && (marks("-/:") >= 2 || marks(".") == 2) &&
       cell.find_first_not_of("0123456789-/:.TZ ") == cell.npos)

@@ -134,6 +134,18 @@ void look_for_ids(LabelledRows& rows, std::size_t feature, const std::vector<flo
                    " has another number in each row, as ids have, and is a feature as every other");
 }
 
+/// Of a word of the last row alone, where others come again.
+void look_at_last_word(LabelledRows& rows, const WordColumn& column) {
+  const std::size_t count = rows.labels.size(), last = count - 1;
+  const float word = number(rows, last, column.feature);
+  for (std::size_t row = 0; row < last; ++row)
+    if (number(rows, row, column.feature) == word) return;
+  if (count >= enough_rows && 2 * column.words.size() <= count)
+    note(rows, last,
+         "no other row has \"" + column.words[static_cast<std::size_t>(word)] + "\" in " +
+             name_of(rows, column.feature) + ": a sum of the rows above?");
+}
+
 /// 999, -9999 and so on.
 bool is_of_nines(float x) {
   const double power = std::log10(std::abs(static_cast<double>(x)) + 1);
@@ -212,7 +224,11 @@ void note_doubts(LabelledRows& rows, bool regression) {
   const std::size_t some = std::min(rows.labels.size(), enough / rows.features + enough_rows);
   std::vector<std::size_t> bits;
   for (std::size_t feature = 0; feature < rows.features; ++feature) {
-    if (std::ranges::count(rows.word_columns, feature, &WordColumn::feature) > 0) continue;
+    const auto words_of = std::ranges::find(rows.word_columns, feature, &WordColumn::feature);
+    if (words_of != rows.word_columns.end()) {
+      look_at_last_word(rows, *words_of);
+      continue;
+    }
     const bool unnamed = feature == 0 && rows.first_is_unnamed;
     std::vector<float> sorted(unnamed ? rows.labels.size() : some);
     for (std::size_t row = 0; row < sorted.size(); ++row) sorted[row] = number(rows, row, feature);

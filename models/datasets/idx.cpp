@@ -60,9 +60,10 @@ fs::path find_file(const fs::path& folder, const std::string& split, const std::
                              joined(others, ", ", name_of) +
                              "); keep those of one data set in the folder");
   std::string there;  // as torchvision has it, two folders deeper
+  std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder))
-    if (fs::exists(entry.path() / "raw"))
-      there = "; give the folder " + (entry.path() / "raw").string();
+    if (const fs::path raw = entry.path() / "raw"; fs::is_directory(raw, ignored))
+      there = "; give the folder " + raw.string();
   throw MissingData(folder.string() + ": holds no " + name + "-" + type + "-ubyte (nor .gz, nor " +
                     name + "." + type +
                     "-ubyte); needed are images and labels of train and of t10k or test" + there);

@@ -239,6 +239,7 @@ class Data(ProgramTest):
             (labels(lambda row: ("a", "b", "a|b")[row % 3]), 'label "a|b" is a class beside "a"'),
             (labels(lambda row: ("a", "b", '"b, a"')[row % 3]), 'label "b, a" is a class beside "b"'),
             (labels(lambda row: ("a", "b", "a b")[row % 3]), None),
+            (feature(lambda row: "Total" if row == 59 else "ab"[row % 2]), 't.csv:61: no other row has "Total" in column "z": a sum of the rows above?'),
             (feature(lambda row: shuffled[row]), 'column "z" has another number in each row, as ids have'),
             (feature(lambda row: 1000001 + 2 * row), 'column "z" has another number in each row'),
             (feature(lambda row: 7 * row * row + 100, "PassengerId"), 'column "PassengerId" has another number in each row'),
