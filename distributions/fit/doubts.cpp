@@ -115,7 +115,7 @@ std::string together_text(const TraceSource& source) {
              "parts them; log each minibatch, or, where the mean alone counts, --scale " +
              short_number(1 / static_cast<double>(steps));
     if (const std::string item = item_of(name); !item.empty() && source.scale == 1)
-      return "\"" + name + "\" says that a time is one by " + item +
+      return "\"" + name + "\" says that a time is by " + item +
              ", and a law is fitted to minibatches: say --scale M where a minibatch has M of them";
     if (const std::string what = what_else(name);
         !what.empty() && (says_time(name) || name != source.times))

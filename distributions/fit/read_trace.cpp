@@ -43,7 +43,7 @@ bool has_events(const TraceText& file) {
     throw TraceError(
         "path",
         file.file.string() +
-            (is_json ? ": is a list of no objects in JSON" : ": is neither JSON nor a table"),
+            (is_json ? ": is a list in JSON, and not of objects" : ": is neither JSON nor a table"),
         is_json ? "a list of objects, a minibatch each, such as [{\"time\": 0.5}]; or a table"
                 : "of a log, --pattern REGEX with a group of parentheses around the time");
   }

@@ -20,11 +20,12 @@ double time_in(const Table& table, std::size_t row, std::size_t column) {
   const auto others =
       std::count_if(table.rows.begin() + static_cast<std::ptrdiff_t>(row) + 1, table.rows.end(),
                     [&](const auto& cells) { return !parse_time(cells[column], time); });
-  throw TraceError("column",
-                   table.file.string() + ":" + std::to_string(table.lines[row]) + ": " +
-                       table.names[column] + " must be a time, got " + shown(cell) +
-                       (others > 0 ? "; so must " + std::to_string(others) + " more below" : ""),
-                   "a finite number > 0");
+  throw TraceError(
+      "column",
+      table.file.string() + ":" + std::to_string(table.lines[row]) + ": " + table.names[column] +
+          " must be a time, got " + shown(cell) +
+          (others > 0 ? "; so must " + std::to_string(others) + " more rows below" : ""),
+      "a finite number > 0");
 }
 
 }  // namespace

@@ -93,11 +93,15 @@ std::vector<Label> classes_of(const LabelledRows& rows, std::vector<Label> class
   return classes;
 }
 
-std::vector<float> targets_of(const LabelledRows& rows) {
+std::vector<float> targets_of(LabelledRows& rows) {
   std::vector<float> targets;
+  bool told = false;
   for (std::size_t i = 0; i < rows.labels.size(); ++i) {
     const auto kept = in_single_precision(rows.labels[i]);
     if (!kept) defect(place_of_row(rows, i), "target " + beyond_single_precision(rows.labels[i]));
+    if (*kept == 0 && rows.labels[i] != 0 && !std::exchange(told, true))
+      rows.notes.push_back(place_of_row(rows, i) + ": target " +
+                           std::string(too_small_for_single_precision));
     targets.push_back(*kept);
   }
   return targets;
@@ -150,8 +154,7 @@ void classify(Dataset& dataset, const LabelledRows& train, const LabelledRows& t
   dataset.test.classes = class_numbers(test, test.*labels, classes);
 }
 
-void add_labels(Dataset& dataset, const LabelledRows& train, const LabelledRows& test,
-                bool regression) {
+void add_labels(Dataset& dataset, LabelledRows& train, LabelledRows& test, bool regression) {
   if (regression) {
     dataset.train.targets = targets_of(train);
     dataset.test.targets = targets_of(test);
@@ -239,13 +242,14 @@ LoadDataset read_labelled_files(DataShelf& shelf, const std::string& name,
       if (!listed) check_size(*rows);
     }
     if (files.standardise) standardise(train, test);
-    dataset.notes = std::move(train.notes);
-    std::ranges::move(test.notes, std::back_inserter(dataset.notes));
-    if (auto note = note_of_scales(train); !note.empty()) dataset.notes.push_back(std::move(note));
+    std::string scales = note_of_scales(train);
     dataset.features = train.features;
     dataset.train = features_of(train);
     dataset.test = features_of(test);
     add_labels(dataset, train, test, files.regression);
+    dataset.notes = std::move(train.notes);
+    std::ranges::move(test.notes, std::back_inserter(dataset.notes));
+    if (!scales.empty()) dataset.notes.push_back(std::move(scales));
     return dataset;
   };
   const std::string whole =

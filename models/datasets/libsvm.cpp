@@ -13,6 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::uint64_t usual_most = 1 << 27;  // features; known sets of data have 3e7
 constexpr std::uint64_t most_places = std::numeric_limits<std::uint32_t>::max() - 1;
 
 constexpr Page page{
@@ -43,7 +44,10 @@ void check_label(const TextLine& line) {
 /// One file: places are indices as they stand until it is known from which they count.
 class File {
  public:
-  File(const fs::path& file, std::uint64_t most) : most_(most) { rows.file = file; }
+  File(const fs::path& file, std::optional<std::uint64_t> features)
+      : most_(features.value_or(usual_most)), is_said_(features.has_value()) {
+    rows.file = file;
+  }
 
   void read(TextLine& line) {
     line.spaces();
@@ -68,6 +72,10 @@ class File {
       line.defect("index \"" + std::string(line.rest().substr(0, line.rest().find(':'))) +
                   "\" is a name; features are to be numbered, from 1");
     const std::uint64_t index = line.integer(0, most_places);
+    if (index > most_ && !is_said_)
+      line.defect(
+          "index " + std::to_string(index) + " is beyond " + std::to_string(most_) +
+          "; if there are so many features, say so: \"features\": " + std::to_string(index));
     if (index > most_)
       line.defect("index " + std::to_string(index) + ", and the key \"features\" is " +
                   std::to_string(most_));
@@ -91,10 +99,11 @@ class File {
   }
 
   std::uint64_t most_;
+  bool is_said_;  // by the scenario
 };
 
 LabelledRows read_rows(const fs::path& path, std::optional<std::uint64_t> features) {
-  File file(path, features.value_or(most_places));
+  File file(path, features);
   each_line(path, [&](TextLine& line) { file.read(line); });
   return std::move(file.rows);
 }

@@ -170,6 +170,9 @@ class Data(ProgramTest):
         told, noted = self.call("validate", self.write(trained(CSV)))
         self.assertIn("fine", told)
         self.assertIn('d.csv:2: column "a": is closer to 0 than single precision goes (1e-45)', noted)
+        (self.folder / "d.csv").write_text("a,y\n1,1e-60\n2,0.5\n3,0\n4,1\n")
+        _, noted = self.call("validate", self.write(trained({**CSV, "regression": True}, "least-squares")))
+        self.assertIn("d.csv:2: target is closer to 0 than single precision goes (1e-45)", noted)
 
     def test_a_pipe_is_refused_as_data_and_not_waited_for(self):
         os.mkfifo(self.folder / "d.csv")

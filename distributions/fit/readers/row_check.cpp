@@ -146,8 +146,8 @@ class RowCheck {
       const auto& name = table_.names[column];
       if (is_used(name) || !may_be_learners(column)) continue;
       throw TraceError("learner_column",
-                       table_.file.string() + ": whose are the rows, or of what?  Column " + name +
-                           " has " + std::to_string(number_of(column)) +
+                       table_.file.string() + ": does a column say whose a row is?  Column " +
+                           name + " has " + std::to_string(number_of(column)) +
                            " values that come again and again",
                        "--learner '" + name +
                            "' where these are learners, --learner '' where "
@@ -251,7 +251,7 @@ class RowCheck {
             " where all of a step together are one, " +
             (columns_.learners.empty() ? "--learner " + quoted + "' where they are learners, "
                                        : "") +
-            "or --where " + quoted + "=*' where each row is one");
+            "or --where " + quoted + "=*' where every row is a minibatch");
   }
 
   const Table& table_;

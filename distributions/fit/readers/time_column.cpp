@@ -175,7 +175,7 @@ void refuse_time(const Table& table, std::size_t row, std::size_t column, std::s
   throw TraceError(
       "column",
       place_of(table, row) + table.names[column] + " must be a time, got " + shown(cell) +
-          (more > 0 ? "; so must " + std::to_string(more) + " more below" : "") +
+          (more > 0 ? "; so must " + std::to_string(more) + " more rows below" : "") +
           (is_blank(cell) ? "; blanks are read at the end of a learner's times alone" : ""),
       std::string("a finite number > 0") +
           (is_clock ? ", 1:02.5 (minutes and seconds), or a stamp as ISO 8601 has it "

@@ -80,14 +80,14 @@ TEST_CASE("libsvm: files of which one may count from 0 and the other from 1 are 
 TEST_CASE("libsvm: of rows of too many numbers only those that are not 0 are kept") {
   const TemporaryFolder folder;
   folder.write("train", "1 1:1 7:-2\n0 1000000000:3\n0 5:0.5\n1 2:1\n");
-  const auto data = load(folder, R"("test_rows": 1)");
+  const auto data = load(folder, R"("test_rows": 1, "features": 1000000000)");
   CHECK(data->features == 1'000'000'000);
   CHECK(data->train.floats.empty());
   CHECK(data->train.listed.rows() == 3);
   CHECK(data->test.listed.rows() == 1);
   CHECK(data->train.listed.x.size() + data->test.listed.x.size() == 5);
   CHECK_THROWS_WITH_AS(
-      load(folder, R"("test_rows": 1, "standardise": true)"),
+      load(folder, R"("test_rows": 1, "features": 1000000000, "standardise": true)"),
       ((folder.path() / "train").string() +
        ": has too many numbers to keep those that are 0, which standardise changes")
           .c_str(),
@@ -135,6 +135,9 @@ TEST_CASE("libsvm: every defect is said with file and line") {
       {"1 1:1\nyes 1:1\n", R"(:2: label "yes" is no finite number; write words as 0, 1 and so on)"},
       {"1 1:1\nnan 1:1\n", R"(:2: label "nan" is no finite number; write words as 0, 1 and so on)"},
       {"1 0:1:0.5\n", ":1: has field:index:value, as files of LIBFFM do; leave the fields out"},
+      {"1 1:1 2000000000:2\n",
+       ":1: index 2000000000 is beyond 134217728; if there are so many "
+       "features, say so: \"features\": 2000000000"},
       {"1 -1:1\n", R"(:1: expected an integer from 0 to 4294967294, found "-1:1")"},
       {"1 0:1 1:2\n", ": has training rows of one label only, 1"},
       {"1,2 1:1\n", ":1: has several labels, and a row is of one class; such data cannot be read"},

@@ -88,7 +88,7 @@ class Columns(Input):
             self.assertIn(f'trace.csv:9: time must be a time, got "{cell}"', told)
             self.assertIn("allowed: a finite number > 0", told)
         self.trace(lines("step,time", [*table, (21, "x"), (22, -1)]))
-        self.assertIn('trace.csv:9: time must be a time, got "0"; so must 2 more below', self.refused("trace.csv"))
+        self.assertIn('trace.csv:9: time must be a time, got "0"; so must 2 more rows below', self.refused("trace.csv"))
 
     def test_a_scale_multiplies_every_time(self):
         times = gamma_times(20)
@@ -326,7 +326,7 @@ class Rows(Input):
             for header, rows in ((f"it,{name},seconds", table), (f"counter,{name},seconds", blocks)):
                 self.trace(lines(header, rows))
                 told = self.call("fit", "trace.csv", "--out", "none", status=2)[1]
-                self.assertRegex(told, f"whose are (they|the rows), or of what\\?.*{name}.*--learner")
+                self.assertRegex(told, f"(whose are they, or of what|does a column say whose a row is)\\?.*{name}.*--learner")
             self.trace(lines(f"{name},seconds", [row[1:] for row in table]))
             told = self.call("fit", "trace.csv", "--out", "none", status=2)[1]
             self.assertIn(f"Column {name} has 4 values that come again and again; allowed: --learner '{name}'", told)
@@ -805,7 +805,9 @@ class Shapes(Input):
 
     def test_lists_in_json_are_told_from_logs(self):
         self.trace(gamma_times(20), "list.json")
-        self.assertIn("list.json: is a list of no objects in JSON; allowed: a list of objects", self.call("fit", "list.json", "--out", "none", status=2)[1])
+        self.assertIn(
+            "list.json: is a list in JSON, and not of objects; allowed: a list of objects", self.call("fit", "list.json", "--out", "none", status=2)[1]
+        )
         self.trace({"rank0": gamma_times(20)}, "lists.json")
         self.assertIn("lists.json: its objects have lists, and no single values; allowed:", self.call("fit", "lists.json", "--out", "none", status=2)[1])
 
