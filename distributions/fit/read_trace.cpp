@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "distributions/fit/readers/column_words.h"
 #include "distributions/fit/readers/event_trace.h"
 #include "distributions/fit/readers/table_trace.h"
 #include "sim/message_text.h"
@@ -22,11 +23,22 @@ void refuse_pipe(const fs::path& file) {
         "path", file.string() + ": is a pipe or a device, and it is read more than once", "a file");
 }
 
-/// Whether a text is one object in JSON that has objects alone.
+/// Whether a text is one object in JSON that has objects alone, or a list of objects half of which
+/// have a time.
 bool is_table(std::string_view text) {
   const auto object = nlohmann::json::parse(text, nullptr, false);
   if (!object.is_object()) return false;
-  return std::ranges::all_of(object, [](const auto& value) { return value.is_object(); });
+  const auto has_time = [](const auto& one) {
+    return one.is_object() && std::ranges::any_of(one.items(), [](const auto& entry) {
+             return entry.value().is_primitive() && says_time(entry.key());
+           });
+  };
+  const auto has_times = [&](const auto& value) {
+    return value.is_array() && value.size() > 1 &&
+           2 * std::ranges::count_if(value, has_time) >= std::ssize(value);
+  };
+  return std::ranges::all_of(object, [](const auto& value) { return value.is_object(); }) ||
+         std::ranges::any_of(object, has_times);
 }
 
 /// Whether a text in JSON has events, and no records: objects a line or in an array, none of which
@@ -50,6 +62,7 @@ bool has_events(const TraceText& file) {
   if (text.find("\"ph\"") != std::string_view::npos ||
       text.find("\"traceEvents\"") != std::string_view::npos)
     return true;
+  if (!list && is_table(text)) return false;
   if (!list && text.find("\"log_history\"") != std::string_view::npos)
     throw TraceError(
         "path",
@@ -59,7 +72,7 @@ bool has_events(const TraceText& file) {
         "times that a TrainerCallback logs, from on_step_begin to on_step_end, as CSV "
         "or as a JSON object a line");
   if (list) return inside == std::string_view::npos || text[inside] == ']';
-  return !trimmed(text.substr(0, text.find('\n'))).ends_with('}') && !is_table(text);
+  return !trimmed(text.substr(0, text.find('\n'))).ends_with('}');
 }
 
 void keep(ReadTrace& read, const TraceRequest& request) {

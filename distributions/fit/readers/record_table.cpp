@@ -210,8 +210,11 @@ FoundTable record_table(const fs::path& file, std::string_view text) {
   found.table.hash = hash.hex();
   text = without_mark(text);
   Records records(found.table);
-  if (add_table(whole_object(file, text), records)) {
+  const Json whole = whole_object(file, text);
+  if (add_table(whole, records)) {
     found.notes.emplace_back("one object in JSON is a table, as pandas writes it");
+  } else if (whole.is_object()) {
+    records.add(whole, 1);
   } else if (trimmed(text).starts_with('[')) {
     const Json list = parsed(file, 1, text);
     if (!list.is_array()) refuse(file, 1);

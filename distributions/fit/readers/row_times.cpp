@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
@@ -187,6 +188,8 @@ class Maker {
     const auto steps = steps_of(series);
     for (std::size_t i = 1; i < steps.size(); ++i)
       if (steps[i] > steps[i - 1]) stride_ = std::min(stride_, steps[i] - steps[i - 1]);
+    if (are_in_turn())
+      std::erase_if(series, [](const RowTime& one) { return std::isnan(one.time); });
     const std::size_t rows = series.size();
     while (!series.empty() && std::isnan(series.back().time)) series.pop_back();
     if (series.size() < rows) blanks_.emplace_back(learner, rows - series.size());
@@ -212,6 +215,26 @@ class Maker {
       for (auto& one : series) one.time = request_.items / one.time;
     }
     if (!request_.sum_by.empty()) series = sums(series);
+  }
+
+  /// Whether a row has a time of one of several columns alone, and which one it is changes.
+  bool are_in_turn() {
+    if (in_turn_ || columns_.times.size() < 2) return in_turn_.value_or(false);
+    std::size_t alone = 0, changes = 0, last = columns_.times.size();
+    for (const auto& row : table_.rows) {
+      std::size_t count = 0, which = 0;
+      for (std::size_t i = 0; i < columns_.times.size(); ++i) {
+        if (is_blank(row[table_.column(columns_.times[i], "column")])) continue;
+        ++count;
+        which = i;
+      }
+      alone += count == 1;
+      changes += count == 1 && std::exchange(last, which) != which;
+    }
+    in_turn_ = 20 * alone >= 19 * table_.rows.size() && 4 * changes > table_.rows.size();
+    if (*in_turn_)
+      found_.notes.emplace_back("a row has the time of one column, the others are blank");
+    return *in_turn_;
   }
 
   /// Where a learner's minibatches begin before the one before ends.
@@ -539,7 +562,8 @@ class Maker {
   std::string begin_column_;
   std::pair<double, bool> unit_;  // of the first column; whether its cells are in seconds
   bool sought_begin_ = false;
-  std::vector<double> begins_, ends_;                        // [row]; empty: not known
+  std::vector<double> begins_, ends_;  // [row]; empty: not known
+  std::optional<bool> in_turn_;
   std::size_t inner_ = 0, crossing_ = 0;                     // rows of sums
   std::map<std::size_t, std::size_t> sums_of_;               // [rows] how many sums are of so many
   double stride_ = std::numeric_limits<double>::infinity();  // the least rise of steps

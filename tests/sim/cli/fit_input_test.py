@@ -1122,6 +1122,21 @@ class Values(Input):
             self.trace(json.dumps(state, indent=indent), "t.json")
             self.assertIn("is the state of Hugging Face's Trainer, whose log_history has no time of a step; allowed: times that", self.refused("t.json"))
 
+    def test_an_object_with_a_list_of_times_is_a_table(self):
+        logged = [{"epoch": n / 40, "loss": 1.0, "step": n, "step_time": x} for n, x in enumerate(gamma_times(40))]
+        for indent in (None, 2):
+            self.trace(json.dumps({"epoch": 1.0, "log_history": [*logged, {"step": 40, "train_runtime": 99.0}], "max_steps": 40}, indent=indent), "t.json")
+            self.fit("t.json", "--column", "log_history.step_time")
+            self.assertEqual([x for _, x in self.sample()], gamma_times(40))
+
+    def test_columns_that_are_filled_in_turn_are_a_learner_each(self):
+        times = gamma_times(60)
+        table = [(n // 3, *(x if learner == n % 3 else "" for learner in range(3))) for n, x in enumerate(times)]
+        self.trace(lines("Step,w0 - step_time,w1 - step_time,w2 - step_time", table))
+        told, _ = self.fit("trace.csv", "--column", "w* - step_time")
+        self.assertIn("note: a row has the time of one column, the others are blank", told)
+        self.assertEqual([x for _, x in self.sample()], times[::3] + times[1::3] + times[2::3])
+
     def test_a_comma_in_a_stamp_is_no_mark_of_a_number(self):
         begin = datetime.datetime(2026, 3, 3, 9, 58)
         at = [begin + datetime.timedelta(seconds=x) for x in itertools.accumulate(gamma_times(40))]
