@@ -40,7 +40,8 @@ class Advice:
             add_facts(self.candidates, self.trials.timings("timing", {}))
             self.run_design()
             self.forecaster = Forecaster(self.candidates, self.trials)
-            self.race = Race(self.trials, self.in_order(), self.forecaster.forecasts)
+            most = lambda: self.asked["share"] * self.all_gradients
+            self.race = Race(self.trials, self.in_order(), self.forecaster.forecasts, most)
             self.sure = self.race.run()
             self.changes = changes(self)  # for which time may lack
         except BudgetSpent:

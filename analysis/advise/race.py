@@ -17,7 +17,6 @@ LEAST, USUAL = (
     8,
 )  # replicas of the chosen one at least, and of the others at most, or as many as asked for
 LOOKS = 5  # of 2, 4, 8, 16, 32 replicas
-MOST_OPEN = 6  # candidates at a time, as long as they may have more replicas
 SAME = 0.1  # of a value: who may be better by no more is as good
 NEAR = 1.2  # times the best: runs that were cut before are made again,
 MANY, MARGIN_OF_MANY = 8, 2.0  # or of so many replicas before that
@@ -70,11 +69,13 @@ def lost(measure, number):
 
 
 class Race:
-    """Candidates enter in their order, if by their forecasts they may be ahead. `front` is the best so far, None
-    where none got there; `verdicts` {other: Verdict} of those that entered."""
+    """Candidates enter in their order, if by their forecasts they may be ahead, until the gradients of all runs are
+    most_gradients(). `front` is the best so far, None where none got there; `verdicts` {other: Verdict} of
+    those that entered; whether it `is_spent` before it is over."""
 
-    def __init__(self, trials, candidates, forecasts):
+    def __init__(self, trials, candidates, forecasts, most_gradients):
         self.trials, self.candidates, self.forecasts = trials, candidates, forecasts
+        self.most_gradients, self.is_spent = most_gradients, False
         self.front, self.verdicts = None, {}
         self.most = 2 ** math.ceil(math.log2(max(USUAL, trials.asked["replicas"])))
         self.live = set()  # may still win
@@ -111,14 +112,22 @@ class Race:
         if is_short and not is_early and self.trials.was_cut(one.number):
             self.trials.run(one, replicas, self.trials.limit_of(one, 2 * MARGIN), again=True)
 
+    def in_order(self):
+        """Those that may still win, the best so far first."""
+        live = [one for one in self.candidates if one.number in self.live]
+        return sorted(live, key=lambda one: self.trials.mean(one.number))
+
     def round(self):
-        """Twice the replicas of each but the front-runner, who has as many as any other."""
-        open_now = sum(self.trials.replicas(n) < self.most for n in self.live)
-        for one in self.candidates:
-            enters = self.may_win(one) and open_now < MOST_OPEN
-            open_now += enters
-            if enters or (one.number in self.live and one.number != self.front):
-                self.advance(one, 2 * max(1, self.trials.replicas(one.number)))
+        """A replica of each that enters; where none does, twice the replicas of each but the front-runner, who has as
+        many as any other."""
+        most = self.most_gradients()
+        entering = [one for one in self.candidates if self.may_win(one)]
+        for one in entering or self.in_order():
+            self.is_spent = self.trials.spent >= most
+            if self.is_spent:
+                break
+            if one.number != self.front:
+                self.advance(one, max(1, 2 * self.trials.replicas(one.number)))
         if self.front is not None:
             counts = map(self.trials.replicas, self.live)
             (front,) = (one for one in self.candidates if one.number == self.front)
@@ -144,7 +153,7 @@ class Race:
     def run(self):
         """Until it is over, or another round would run nothing; whether it is sure."""
         before = None
-        while before != (now := (sorted(self.live), self.trials.spent)):
+        while not self.is_spent and before != (now := (sorted(self.live), self.trials.spent)):
             before = now
             self.round()
             if self.is_over:

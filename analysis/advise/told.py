@@ -102,6 +102,13 @@ def models_of(advice):
     return {"systems": systems, **least, "residuals": residuals, "spread": advice.forecaster.spread}
 
 
+def undecided_text(advice):
+    if not advice.race.is_spent:
+        return f", which {advice.race.most} replicas do not tell"
+    share = advice.asked["share"]
+    return f"; --share {number(share)} of all runs' gradients is spent, and a larger one goes on"
+
+
 def notes(advice):
     """What the answer rests on, a line each."""
     verdicts = {one.number: advice.verdict_of(one.number) for one in advice.candidates}
@@ -119,7 +126,7 @@ def notes(advice):
         yield f"Runs diverged of: {labels(advice, diverged)}."
     raced = advice.race.live if advice.race else set(advice.trials.folders)
     if still := [n for n in sorted(raced) if n != advice.best]:
-        why = "" if advice.is_cut else f", which {advice.race.most} replicas do not tell"
+        why = "" if advice.is_cut else undecided_text(advice)
         yield f"May be as good, or better: {labels(advice, still)}{why}."
     yield from advice.changes
     computed = f"It computed {number(advice.trials.spent, 4)} gradients"

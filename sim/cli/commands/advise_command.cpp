@@ -222,7 +222,7 @@ struct AdviseOptions {
   AskedCall call;
   std::optional<Goal> goal = {};  // none: the scenario's
   bool by_cost = false, explain = false;
-  double confidence = 0.9;
+  double confidence = 0.9, share = 0.2;
   std::optional<double> seconds = {};
 };
 
@@ -259,6 +259,7 @@ int advise(AdviseOptions options) {
                 {"replicas", given.replicas()},
                 {"timing_gradients", timing_gradients(scenario)},
                 {"confidence", options.confidence},
+                {"share", options.share},
                 {"seconds", options.seconds ? Json(*options.seconds) : Json()},
                 {"explain", options.explain}});
   return publish_answer(advise_program, options.call, scenario, asked);
@@ -276,8 +277,11 @@ static int advise(const Words& words) {
        "what a loss or error is to be reached by the least of: time (default) or cost")  //
       ("confidence", po::value<std::string>()->value_name("P"),                          //
        "how sure the choice is to be (default 0.9)")                                     //
-      ("budget", po::value<std::string>()->value_name("TIME"),                           //
-       "of the call itself: 90, 30s, 2min, 1h (default: until it is sure)")              //
+      ("share", po::value<std::string>()->value_name("PART"),                            //
+       "of the gradients that all points' runs would compute: at most about so many (default "
+       "0.2)")                                                               //
+      ("budget", po::value<std::string>()->value_name("TIME"),               //
+       "of the call itself: 90, 30s, 2min, 1h (default: until it is sure)")  //
       ("explain", "what the models found, and how far they are from the runs");
   add_asked_options(syntax, "advise");
   const auto call = parse(advise_command, words, syntax);
@@ -291,6 +295,7 @@ static int advise(const Words& words) {
   if (call->has("confidence")) options.confidence = call->fraction("confidence");
   if (options.confidence < 0.5 || options.confidence > 0.999)
     call->refuse("--confidence must be 0.5 to 0.999, got " + call->text("confidence"));
+  if (call->has("share")) options.share = call->fraction("share");
   if (call->has("budget")) options.seconds = read_seconds(*call);
   options.explain = call->has("explain");
   return advise(options);
@@ -309,11 +314,13 @@ extern const Command advise_command{
     "  4. those that may be best race: replicas with the same random numbers, twice as many each\n"
     "     round, until 1.5 times the best time so far; who is surely worse drops out.\n\n"
     "It ends when, with that confidence, no point is better than the chosen one by more than 10 "
-    "%.\n"
+    "%,\n"
+    "or when its runs have computed a fifth of the gradients that all points' runs would "
+    "(--share).\n"
     "Prints the answer in a sentence, a table, what another link or machine would change, and\n"
     "what it cost.  Writes advise.csv, advise.json and a folder of results for each point that\n"
-    "ran (gradrace plot and report draw them).  After an interruption, or with a larger --budget,\n"
-    "the same call goes on.  Exit status 1: the budget ended before it was sure.\n\n"
+    "ran (gradrace plot and report draw them).  After an interruption, or with a larger --budget\n"
+    "or --share, the same call goes on.  Exit status 1: the budget ended before it was sure.\n\n"
     "Examples:\n"
     "  gradrace advise my.json                                which point reaches its target "
     "first?\n"
