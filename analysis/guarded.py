@@ -25,7 +25,8 @@ def told(problem):
         return "out of memory"
     if isinstance(problem, OSError) and problem.errno:
         return f"{problem.filename or 'stdout'}: {problem.strerror}"
-    return " ".join(f"{type(problem).__name__}: {problem}".split())
+    words = " ".join(f"{type(problem).__name__}: {problem}".split())
+    return "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in words)
 
 
 def end_with_caller():

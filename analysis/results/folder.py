@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from . import packed
+from .characters import printable, printable_texts
 from .label import Label
 from .shape import check
 from .target import Target, in_order
@@ -23,7 +24,9 @@ class NoResults(ResultsError, FileNotFoundError):
 
 
 # What goes wrong where a file, or a value in it, is not as gradrace writes it.
-OF_EDITED_FILES = ValueError, LookupError, TypeError, AttributeError, RecursionError
+OF_EDITED_FILES = (
+    ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, NotImplementedError,
+)  # fmt: skip
 KEYS = ["point", "replica"]
 BEFORE = "an older gradrace wrote it; gradrace run --force makes it anew"
 
@@ -33,7 +36,7 @@ def words_of(problem):
     if isinstance(problem, RecursionError):
         return "its JSON is nested too deep"
     tells = isinstance(problem, ValueError) and not isinstance(problem, UnicodeError)
-    return str(problem).strip() if tells else f"{type(problem).__name__}: {problem}"
+    return printable(str(problem).strip() if tells else f"{type(problem).__name__}: {problem}")
 
 
 def edited(folder, problem):
@@ -54,12 +57,12 @@ def reading(path):
 
 
 def read_json(path):
-    """A JSON object; raises ResultsError."""
+    """A JSON object, whose texts are printable; raises ResultsError."""
     with reading(path):
         found = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(found, dict):
             raise ValueError("expected an object")
-        return found
+        return printable_texts(found)
 
 
 def as_numbers(name, cells):
@@ -70,12 +73,26 @@ def as_numbers(name, cells):
         raise ValueError(f"column {name}: {problem}") from problem
 
 
+def with_printable_texts(table):
+    """A table of pyarrow whose texts, and names of columns, are printable."""
+    import pyarrow as pa  # which takes a while
+
+    for i, column in enumerate(table.columns):
+        if pa.types.is_primitive(column.type) or pa.types.is_null(column.type):
+            continue
+        column = column.cast(pa.string())
+        if any(text and printable(text) != text for text in column.unique().to_pylist()):
+            texts = [text and printable(text) for text in column.to_pylist()]
+            table = table.set_column(i, table.column_names[i], pa.array(texts, pa.string()))
+    return table.rename_columns([printable(name) for name in table.column_names])
+
+
 def read_columns(path, texts):
     """A CSV file as pyarrow reads it; columns are of numbers but for those that are texts."""
-    from pyarrow import csv, string  # which take a while
+    from pyarrow import csv, string
 
     with packed.opened(path) as file:
-        return csv.read_csv(
+        table = csv.read_csv(
             file,
             csv.ReadOptions(use_threads=False),  # which tells lines
             csv.ParseOptions(newlines_in_values=True),
@@ -83,6 +100,7 @@ def read_columns(path, texts):
                 column_types=dict.fromkeys(texts, string()), null_values=["", "nan"]
             ),
         )
+    return with_printable_texts(table)
 
 
 def read_table(path, texts):
@@ -97,9 +115,9 @@ def read_table(path, texts):
 
 
 def read_parquet(path):
-    import pandas as pd
+    from pyarrow import parquet
 
-    return pd.read_parquet(path)
+    return with_printable_texts(parquet.read_table(path)).to_pandas()
 
 
 # ---- points

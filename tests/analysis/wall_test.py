@@ -8,6 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 READERS = {"open", "open_text", "read_text", "read_bytes", "read_csv", "read_parquet", "DictReader", "reader", "load"}
 # What else is read, which is no result of runs.
 OTHERS = {
+    "asked.py": "what gradrace asks",
     "plots/whole.py": "files that are being written",
     "plots/stamp.py": "what it has drawn",
     "reproduce/overview.py": "verdicts of papers",

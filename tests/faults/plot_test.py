@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -21,6 +22,83 @@ BASE = {
     "stop": {"updates": 20},
     "record": {"every_time": 1},
 }
+
+
+ODD = "x\x1b]0;owned\x07\u202ey\x9b31m\u2028\ud800\0\u200b\n<z>"
+UNPRINTABLE = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2066-\u2069]")
+FOUND = {"scenario": {"title": "T" + ODD, "time_unit": "s" + ODD}, "file": "f" + ODD, "notes": ["n" + ODD]}
+ADVICE = {
+    "key": "loss", "level": 1, "is_budget": False, "by": "time", "column": "loss", "answer": "A" + ODD, "best": 0,
+    "sure": True, "gradients": 9, "all_gradients": 9,
+}  # fmt: skip
+SEARCH = {"target": 0.9, "beta": 0.1, "switch_point": 0.5, "cost": 3, "runs": 1, "searches": 0, "recurrences": None, "success": None}
+
+
+class Strangers(ProgramTest):
+    """Folders that somebody else made."""
+
+    def setUp(self):
+        super().setUp()
+        self.call("run", self.write(BASE | {"targets": {"loss": [0.5]}}), "--out", "o", "--quiet")
+        self.out = self.folder / "o"
+        self.manifest = json.loads((self.out / "manifest.json").read_text())
+
+    def told(self, *words, status=1):
+        """The lines of stderr but for the note that the results are no longer as they were."""
+        lines = self.call(*words, status=status)[1].splitlines()
+        return "\n".join(line for line in lines if not line.startswith("gradrace: note: o: half published"))
+
+    def check_is_printable(self, folder, shown):
+        page = self.folder / folder / "report.html"
+        for text in (*self.call("report", folder), page.read_text(encoding="utf-8")):
+            self.assertFalse(UNPRINTABLE.findall(text), text[:2000])
+        for text in shown:
+            self.assertIn(text + r"x\u001b]0;owned\u0007\u202ey\u009b31m\u2028\ud800\u0000\u200b", page.read_text(encoding="utf-8"))
+
+    def test_texts_of_runs_are_printable(self):
+        told = self.manifest
+        for point in told["points"]:
+            point["parts"].append(["", "p" + ODD])
+            point["settings"].append({"path": "s" + ODD, "value": {"v" + ODD: ODD}})
+        for one in (one for columns in told["columns"].values() for one in columns):
+            one |= {"unit": ODD, "definition": ODD}
+        told["scenario"] |= {"title": "T" + ODD, "name": "n" + ODD, "notes": "N" + ODD, "time_unit": "u" + ODD}
+        told["version"]["number"] = told["file"] = "f" + ODD
+        told["notes"] = ["m" + ODD]
+        (self.out / "manifest.json").write_text(json.dumps(told))
+        runs = (self.out / "runs.csv").read_text()
+        (self.out / "runs.csv").write_text(runs.replace("exact", "exact\x1b[31m\u202e"))
+        self.check_is_printable("o", "pTNufm")
+
+    def test_texts_of_advice_and_of_a_search_are_printable(self):
+        for name, facts in (("advise", FOUND | ADVICE), ("search", FOUND | SEARCH)):
+            (self.folder / name).mkdir()
+            (self.folder / name / f"{name}.json").write_text(json.dumps(facts))
+        heads = "candidate,label,foretold,foretold_low,foretold_high,measured,measured_95,runs,never,time,value,cost,gradients,verdict,folder\n"
+        label = ODD.replace("\0", "\\u0000").replace("\ud800", "\\ud800").replace("\n", "")
+        (self.folder / "advise/advise.csv").write_text(f'{heads}0,"c{label}",1,1,1,1,0.1,2,0,1,1,1,9,best,\n', encoding="utf-8")
+        self.check_is_printable("advise", "TAfnc")
+        rows = "share,accuracy,accuracy_95,relative_time,verdict,runs,diverged,folder\n1,0.9,,1,target,1,0,\n0.5,0.9,,0.5,pass,1,0,\n"
+        (self.folder / "search/search.csv").write_text(rows)
+        self.check_is_printable("search", "Tf")
+
+    def test_texts_of_a_fit_are_printable(self):
+        rows = "".join(f"{1 + i * i * 7919 % 101},{'ab'[i % 2]}\n" for i in range(80))
+        (self.folder / "t.csv").write_text(f"t,who\n{rows}")
+        self.call("fit", "t.csv", "--column", "t", "--learner", "who", "--out", "f")
+        facts = json.loads((self.folder / "f/fit.json").read_text())
+        (self.folder / "f/fit.json").write_text(json.dumps(facts | {"file": "f" + ODD, "column": "c" + ODD}))
+        sample = (self.folder / "f/sample.csv").read_text()
+        (self.folder / "f/sample.csv").write_text(sample.replace("a,", "a\x1b[31m\u202e,"), encoding="utf-8")
+        self.call("plot", "f")
+        for path in (self.folder / "f").glob("plots/*.svg"):
+            self.assertFalse(UNPRINTABLE.findall(path.read_text(encoding="utf-8")))
+
+    def test_a_message_of_a_table_is_printable(self):
+        (self.out / "curve.csv").write_text("time,loss\x1b[31m\n1\x1b[2J\u202e\n", encoding="utf-8")
+        told = self.told("report", "o")
+        self.assertIn("o/curve.csv: cannot be read", told)
+        self.assertFalse(UNPRINTABLE.findall(told), told)
 
 
 class Plots(ProgramTest):
