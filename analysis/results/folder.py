@@ -28,6 +28,8 @@ OF_EDITED_FILES = (
     ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, NotImplementedError,
 )  # fmt: skip
 KEYS = ["point", "replica"]
+COUNTS = *KEYS, "staleness", "count"  # columns that are known in every row
+MOST_COUNTED = 2.0**53
 BEFORE = "an older gradrace wrote it; gradrace run --force makes it anew"
 
 
@@ -109,9 +111,22 @@ def read_table(path, texts):
     for name in table.columns.difference(texts):
         if table[name].dtype.kind not in "iuf":
             table[name] = as_numbers(name, table[name])
-        if name in KEYS and len(table) and table[name].dtype.kind == "f":
-            raise ValueError(f"column {name}: expected whole numbers")
     return table
+
+
+def check_counts(table, names):
+    """Raises ValueError where one of those columns, which may be empty in places, has what is no count; nor
+    may COUNTS be empty anywhere."""
+    for name in table.columns.intersection([*names, *COUNTS]):
+        if table[name].dtype.kind not in "iuf":
+            raise ValueError(f"column {name}: expected numbers")
+        values = table[name].to_numpy(float)
+        good = (values >= 0) & (values <= MOST_COUNTED) & (values == np.floor(values))
+        if name not in COUNTS:
+            good |= np.isnan(values)
+        if not good.all():
+            bad = values[~good][0]
+            raise ValueError(f"column {name}: expected whole numbers from 0 to 2^53, got {bad:g}")
 
 
 def read_parquet(path):
@@ -283,9 +298,10 @@ class Folder:
                 raise KeyError(f"{self.path}: has no {path.name}")
             with reading(file):
                 told = self.columns.get(name, {})
-                texts = [column for column, one in told.items() if one["type"] == "text"]
+                of_type = lambda kind: [c for c, one in told.items() if one.get("type") == kind]
                 is_csv = file.suffix != ".parquet"
-                table = read_table(path, texts) if is_csv else read_parquet(file)
+                table = read_table(path, of_type("text")) if is_csv else read_parquet(file)
+                check_counts(table, of_type("integer"))
                 self.tables[name] = self.checked(name, table)
         return self.tables[name]
 

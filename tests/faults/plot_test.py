@@ -94,6 +94,14 @@ class Strangers(ProgramTest):
         for path in (self.folder / "f").glob("plots/*.svg"):
             self.assertFalse(UNPRINTABLE.findall(path.read_text(encoding="utf-8")))
 
+    def test_counts_that_are_none_are_told_with_file_and_column(self):
+        text = (self.out / "staleness.csv").read_text()
+        for command, count in (("report", "1e400"), ("plot", "2.5"), ("report", "")):
+            (self.out / "staleness.csv").write_text(re.sub(r"(\n0,0,\d+),\d+", rf"\1,{count}", text, count=1))
+            got = {"1e400": "inf", "": "nan"}.get(count, count)
+            why = f"cannot be read: column count: expected whole numbers from 0 to 2^53, got {got}"
+            self.assertEqual(self.told(command, "o"), f"{command}: o/staleness.csv: {why}")
+
     def test_a_message_of_a_table_is_printable(self):
         (self.out / "curve.csv").write_text("time,loss\x1b[31m\n1\x1b[2J\u202e\n", encoding="utf-8")
         told = self.told("report", "o")
