@@ -1,6 +1,7 @@
 """An output folder of runs, as data. Its files may come from anybody."""
 
 import json
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +31,7 @@ OF_EDITED_FILES = (
 KEYS = ["point", "replica"]
 COUNTS = *KEYS, "staleness", "count"  # columns that are known in every row
 MOST_COUNTED = 2.0**53
+FILE_NAME = re.compile(r"\w[\w.-]*", re.ASCII)  # of a result
 BEFORE = "an older gradrace wrote it; gradrace run --force makes it anew"
 
 
@@ -210,6 +212,9 @@ class Folder:
             if key not in manifest:
                 raise ValueError(f'it has no "{key}": {BEFORE}')
         check(manifest, SHAPE)
+        for name in manifest.get("files", {}):
+            if not FILE_NAME.fullmatch(name):
+                raise ValueError(f"files: expected names of files, got {name!r:.40}")
         points = [read_point(told) for told in manifest["points"]]
         self.whole_sweep = {one.number: one for one in points}
         if len(self.whole_sweep) < len(points):

@@ -102,6 +102,13 @@ class Strangers(ProgramTest):
             why = f"cannot be read: column count: expected whole numbers from 0 to 2^53, got {got}"
             self.assertEqual(self.told(command, "o"), f"{command}: o/staleness.csv: {why}")
 
+    def test_names_of_files_are_no_paths_or_patterns(self):
+        for name in ("/dev/zero", "**", "../x", "a/b", ""):
+            (self.out / "manifest.json").write_text(json.dumps(self.manifest | {"files": self.manifest["files"] | {name: "0"}}))
+            why = f"o/manifest.json: cannot be read: files: expected names of files, got '{name}'"
+            self.assertEqual(self.told("plot", "o"), f"plot: {why}")
+        self.assertEqual(self.told("report", "o"), f"report: {why}")
+
     def test_a_message_of_a_table_is_printable(self):
         (self.out / "curve.csv").write_text("time,loss\x1b[31m\n1\x1b[2J\u202e\n", encoding="utf-8")
         told = self.told("report", "o")
