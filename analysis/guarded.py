@@ -72,6 +72,7 @@ def lost_output():
 def main(script, *words):
     end_with_caller()
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # plots need no more
+    os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # which says what it lacks; others end here
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     script = os.fspath(Path(__file__).resolve().parent / script)

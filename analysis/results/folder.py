@@ -39,6 +39,8 @@ def words_of(problem):
     """What it says; with its type where that alone says nothing."""
     if isinstance(problem, RecursionError):
         return "its JSON is nested too deep"
+    if isinstance(problem, MemoryError):
+        return "out of memory"
     tells = isinstance(problem, ValueError) and not isinstance(problem, UnicodeError)
     return printable(str(problem).strip() if tells else f"{type(problem).__name__}: {problem}")
 
@@ -53,7 +55,7 @@ def reading(path):
     """What goes wrong with the file's content is a ResultsError, which names it."""
     try:
         yield
-    except (*OF_EDITED_FILES, EOFError) as problem:
+    except (*OF_EDITED_FILES, EOFError, MemoryError) as problem:
         raise ResultsError(f"{path}: cannot be read: {words_of(problem)}") from problem
 
 
@@ -134,7 +136,10 @@ def check_counts(table, names):
 def read_parquet(path):
     from pyarrow import parquet
 
-    return with_printable_texts(parquet.read_table(path)).to_pandas()
+    with parquet.ParquetFile(path) as file:
+        shape = file.metadata
+        packed.check_fits(shape.num_rows * shape.num_columns, packed.memory_left())
+        return with_printable_texts(file.read()).to_pandas()
 
 
 # ---- points

@@ -3,10 +3,57 @@ curve.csv.zst is found and read as curve.csv."""
 
 import contextlib
 import io
+import os
+import resource
+from pathlib import Path
 
 ENDINGS = ".gz", ".zst"
 # A table or a trace has a line that ends before, and small files may be packed of any number of bytes.
 LONGEST_LINE = 1 << 20
+BYTES_OF_A_CELL = 32  # of memory, as a table is read and used
+
+
+def memory_left():
+    """Bytes that this process may take yet, as far as the system says (Linux)."""
+    found = []
+    with contextlib.suppress(OSError, LookupError, ValueError):
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        found.append(1024 * int(next(one for one in lines if "MemAvailable" in one).split()[1]))
+    with contextlib.suppress(OSError, ValueError):
+        group = Path("/sys/fs/cgroup")
+        most, now = ((group / f"memory.{one}").read_text("ascii") for one in ("max", "current"))
+        found.append(int(most) - int(now))  # max: no number where there is no limit
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    with contextlib.suppress(OSError):
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+        if limit != resource.RLIM_INFINITY:
+            found.append(limit - int(pages) * os.sysconf("SC_PAGE_SIZE"))
+    return min(found, default=float("inf"))
+
+
+def check_fits(cells, left):
+    """ValueError where so many cells take more memory than is left: libraries end the process then."""
+    if cells * BYTES_OF_A_CELL > left:
+        raise ValueError(
+            f"it takes more than the {max(left, 0) / 1e9:.1f} GB of memory that are left"
+        )
+
+
+class Checked(io.RawIOBase):
+    """The bytes of a stream of text, as long as what they hold fits in memory."""
+
+    def __init__(self, stream):
+        self.stream, self.cells, self.left = stream, 0, memory_left()
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        count = self.stream.readinto(buffer)
+        read = bytes(buffer[:count])
+        self.cells += read.count(b",") + read.count(b"\n")
+        check_fits(self.cells, self.left)
+        return count
 
 
 def look_at(first):
@@ -43,7 +90,7 @@ def opened(path):
     if found.suffix == ".csv" and found.is_file() and is_cut(found):
         raise ValueError("the file is cut: its last line has no end")
     with pyarrow.input_stream(str(found)) as stream:  # decompressed by the file's ending
-        file = io.BufferedReader(stream, LONGEST_LINE)
+        file = io.BufferedReader(Checked(stream), LONGEST_LINE)
         try:
             look_at(file.peek())
             yield file

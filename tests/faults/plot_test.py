@@ -109,6 +109,17 @@ class Strangers(ProgramTest):
             self.assertEqual(self.told("plot", "o"), f"plot: {why}")
         self.assertEqual(self.told("report", "o"), f"report: {why}")
 
+    def test_a_table_that_unpacks_to_more_than_fits_is_named(self):
+        """Arrow ended the process."""
+        heads, row, *_ = (self.out / "curve.csv").read_text().splitlines(keepends=True)
+        (self.out / "curve.csv").unlink()
+        with gzip.open(self.out / "curve.csv.gz", "wt", 1) as file:
+            file.writelines([heads, row * 5_000_000])
+        words = ["sh", "-c", f"ulimit -v 2000000; exec {PROGRAM} report o"]
+        done = subprocess.run(words, cwd=self.folder, check=False, capture_output=True, text=True)
+        self.assertRegex(done.stderr, r"report: o/curve.csv.gz: cannot be read: it takes more than the \d.\d GB of memory that are left\n$")
+        self.assertEqual(done.returncode, 1)
+
     def test_a_message_of_a_table_is_printable(self):
         (self.out / "curve.csv").write_text("time,loss\x1b[31m\n1\x1b[2J\u202e\n", encoding="utf-8")
         told = self.told("report", "o")
