@@ -86,7 +86,7 @@ def doing(case, point):
     facts = case.facts.loc[point]
     told = [f"{number(facts['rate'])} gradients per {case.folder.time_unit or 'unit of time'}"]
     busy = shares(facts, have_cards(case.folder))
-    if busy:
+    if "computing" in busy:
         verbs = {
             "communicating": "communicate",
             "encoding": "make and read messages",

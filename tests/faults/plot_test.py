@@ -120,6 +120,20 @@ class Strangers(ProgramTest):
         self.assertRegex(done.stderr, r"report: o/curve.csv.gz: cannot be read: it takes more than the \d.\d GB of memory that are left\n$")
         self.assertEqual(done.returncode, 1)
 
+    def test_learners_without_time_are_told_no_shares_of_it(self):
+        network = {"bandwidth": 1, "model_bytes": 1}
+        scenario = BASE | {"cluster": BASE["cluster"] | {"network": network}, "sweep": {"protocol": [{"kind": "sync"}, {"kind": "async"}]}}
+        self.call("run", self.write(scenario, "net.json"), "--out", "net", "--quiet")
+        path = self.folder / "net/learners.csv"
+        heads, *told = (line.split(",") for line in path.read_text().splitlines())
+        times = {heads.index(name) for name in ("busy", "idle", "wasted", "communicating", "waiting")}
+        lines = [",".join("0" if i in times else cell for i, cell in enumerate(row)) for row in [heads, *told]]
+        path.write_text("\n".join([",".join(heads), *lines[1:]]) + "\n")
+        self.call("report", "net")
+        page = (self.folder / "net/report.html").read_text(encoding="utf-8")
+        self.assertIn("the busiest resource is the server&#39;s link", page)
+        self.assertNotIn("learners compute", page)
+
     def test_a_message_of_a_table_is_printable(self):
         (self.out / "curve.csv").write_text("time,loss\x1b[31m\n1\x1b[2J\u202e\n", encoding="utf-8")
         told = self.told("report", "o")
