@@ -9,6 +9,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
+from guarded import told
 from plots.whole import made_folder
 from results import OF_EDITED_FILES, Folder, NoResults, ResultsError, edited
 
@@ -64,8 +65,10 @@ def main():
         try:
             paths, notes = draw_folder(folder, options.x, options.format, options.size)
         except (ResultsError, OSError, *OF_EDITED_FILES) as problem:
-            told = edited(folder, problem) if isinstance(problem, OF_EDITED_FILES) else problem
-            print(f"plot: {told}", file=sys.stderr)
+            said = told(problem) if getattr(problem, "errno", None) else problem
+            if isinstance(problem, OF_EDITED_FILES):
+                said = edited(folder, problem)
+            print(f"plot: {said}", file=sys.stderr)
             status = max(status, 2 if isinstance(problem, NoResults) else 1)
             continue
         for note in notes:

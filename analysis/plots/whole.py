@@ -9,6 +9,22 @@ from contextlib import contextmanager, suppress
 UNFINISHED = ".unfinished"
 
 
+class NotWritten(OSError):
+    """A file, or a folder for some, cannot be written."""
+
+
+@contextmanager
+def writing(path):
+    """What the system refuses is NotWritten, of that path."""
+    try:
+        yield
+    except OSError as problem:
+        if problem.errno is None:
+            raise
+        why = f"cannot be written: {problem.strerror}"
+        raise NotWritten(problem.errno, why, str(path)) from problem
+
+
 def opened_aside(target):
     """A new file beside the target, and its descriptor, which has the lock on it."""
     while True:
@@ -37,7 +53,8 @@ def made_folder(path, error):
     """A folder for what is drawn, made where it is not there; `error` where it is a link."""
     if path.is_symlink():
         raise error(f"{path}: is a link, through which nothing is written; move it away")
-    path.mkdir(parents=True, exist_ok=True)
+    with writing(path):
+        path.mkdir(parents=True, exist_ok=True)
     return path
 
 
@@ -46,7 +63,7 @@ def whole(path):
     """A path aside, for what is to be written: renamed at the end, so that who reads the path sees
     the old file or the new one; removed where that fails. Of a link, the link is replaced."""
     target = path.parent.resolve() / path.name
-    try:
+    with writing(path):
         remove_left(target)
         aside, descriptor = opened_aside(target)
         try:
@@ -58,10 +75,6 @@ def whole(path):
             raise
         finally:
             os.close(descriptor)
-    except OSError as problem:
-        if problem.errno is None:
-            raise
-        raise OSError(problem.errno, problem.strerror, str(path)) from problem
 
 
 def write_whole(path, text):

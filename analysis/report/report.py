@@ -9,8 +9,9 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
+from guarded import told
 from plots.stamp import refuse_others
-from plots.whole import made_folder
+from plots.whole import NotWritten, made_folder, writing
 from results import OF_EDITED_FILES, NoResults, ResultsError, edited, read_folder
 
 NAME = "report.html"
@@ -33,7 +34,8 @@ def save_figures(page, out):
 
 def place_of(out):
     """Where the page goes."""
-    out.parent.mkdir(parents=True, exist_ok=True)
+    with writing(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
     if out.is_dir():
         raise ResultsError(f"{out}: is a folder; --out takes the name of a file")
     return out
@@ -101,7 +103,10 @@ def main():
     except (ResultsError, OSError) as problem:
         if getattr(problem, "errno", None) and not problem.filename:
             raise  # of stdout
-        print(f"report: {problem}", file=sys.stderr)
+        said = told(problem) if getattr(problem, "errno", None) else problem
+        is_own = isinstance(problem, NotWritten) and not words.out
+        cure = "; use --out FILE for a page where you may write" if is_own else ""
+        print(f"report: {said}{cure}", file=sys.stderr)
         return 2 if isinstance(problem, NoResults) else 1
     except OF_EDITED_FILES as problem:
         print(f"report: {edited(' '.join(map(str, words.folders)), problem)}", file=sys.stderr)

@@ -253,6 +253,17 @@ class Plots(ProgramTest):
         self.assertLess(time.monotonic() - begin, 5)
         self.assertFalse([path for path in (self.folder / "o").glob("plots/*") if path.suffix in (".png", ".svg")])
 
+    def test_where_nothing_can_be_written_is_told(self):
+        self.call("run", self.write(BASE), "--out", "o", "--quiet")
+        for words, told in (
+            ("report o", "report: o/report.html: cannot be written: File too large; use --out FILE for a page where you may write"),
+            ("report o --out /proc/none/x.html", "report: /proc/none/x.html: cannot be written: No such file or directory"),
+            ("plot o", "plot: o/plots/error_time.png: cannot be written: File too large"),
+        ):
+            words = ["sh", "-c", f"ulimit -f 1; exec {PROGRAM} {words}"]
+            done = subprocess.run(words, cwd=self.folder, check=False, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (1, told + "\n"))
+
     def test_a_full_stdout_is_told_in_a_line(self):
         self.call("run", self.write(BASE), "--out", "o", "--quiet")
         with open("/dev/full", "w", encoding="utf-8") as full:
