@@ -9,6 +9,8 @@ The program is the one of this package, else that of GRADRACE_PROGRAM, else the 
 
 import pathlib
 
+__version__ = "0.1.0"
+
 # gradrace.results is the reader of the program's plots and reports, which lie beside it, or in the checkout.
 HERE = pathlib.Path(__file__).resolve().parent
 __path__ += [str(HERE / "share/gradrace/analysis"), str(HERE.parents[1] / "analysis")]

@@ -4,12 +4,14 @@ import os
 import pathlib
 import sys
 import unittest
+import unittest.mock
 
 from program import PROGRAM, ROOT, SMALL, ProgramTest, changed, skip
 
 sys.path.insert(0, str(ROOT / "python"))
 try:
     import gradrace
+    import numpy as np
 except ImportError as missing:
     skip(f"{missing}: setup.sh could not make the Python environment of the plots")
 
@@ -55,6 +57,27 @@ class PackageTest(ProgramTest):
             gradrace.run(changed(SMALL, stopp={"updates": 3}))
         self.assertEqual(caught.exception.status, 2)
         self.assertIn("fine", gradrace.validate(SMALL))
+
+    def test_values_of_numpy_are_json_and_others_are_named(self):
+        scenario = changed(
+            SMALL, protocol={"kind": "sync"}, replicas=np.int64(2), sweep={"cluster.learners": np.array([2, 3]), "learning_rate.eta": (np.float32(0.5),)}
+        )
+        runs = gradrace.run(scenario, set={"stop.updates": np.uint8(9)}, seed=np.int32(3))
+        self.assertEqual((runs.learners.tolist(), set(runs.updates), set(runs.seed)), ([2, 2, 3, 3], {9}, {3}))
+        for value, told in (({3}, r"cluster.learners.1: expected what JSON has, got \{3\} \(set\)"), (np.nan, "cluster.learners.1: .*got nan")):
+            with self.assertRaisesRegex(gradrace.GradraceError, told):
+                gradrace.validate(changed(SMALL, cluster={"learners": [2, value]}))
+            with self.assertRaisesRegex(gradrace.GradraceError, told):
+                gradrace.run(SMALL, set={"cluster.learners": [2, value]})
+
+    def test_a_program_that_is_not_there_is_an_error_that_names_its_variable(self):
+        for named in ("/nonexistent/gradrace", os.fspath(self.folder), ""):
+            with unittest.mock.patch.dict(os.environ, GRADRACE_PROGRAM=named, PATH=""):
+                with self.assertRaisesRegex(gradrace.GradraceError, "GRADRACE_PROGRAM may name"):
+                    gradrace.validate(SMALL)
+
+    def test_the_package_has_the_program_s_version(self):
+        self.assertIn(f"gradrace {gradrace.__version__} ", self.call("--version")[0])
 
 
 if __name__ == "__main__":
