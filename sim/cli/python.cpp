@@ -154,6 +154,11 @@ fs::path home() {
 }
 
 void check_python() {
+  if (!fs::exists(home() / "analysis"))
+    throw std::runtime_error("analysis/ is not beside the program: neither " +
+                             (home() / "analysis").string() + " nor " +
+                             (share_folder() / "analysis").string() +
+                             " is there; call it where it was built or installed, or by a link");
   const Interpreter python = interpreter();
   if (python.made && !fs::exists(python.program))
     throw std::runtime_error(python.program + ": not there; ./setup.sh installs what plots need");

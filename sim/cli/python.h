@@ -11,8 +11,9 @@ namespace gradrace {
 /// of one that was built there (build/release/gradrace).
 std::filesystem::path home();
 
-/// Throws std::runtime_error where there is no Python with the packages of the plots: that of
-/// GRADRACE_PYTHON, else home()'s .venv, else, for an installed program, python3 on the PATH.
+/// Throws std::runtime_error where home() has no analysis/, or there is no Python with the packages
+/// of the plots: that of GRADRACE_PYTHON, else home()'s .venv, else, for an installed program,
+/// python3 on the PATH.
 void check_python();
 
 /// A signal that ends a program, to one that waits for a script, ends both, or is handed on to the

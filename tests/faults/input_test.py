@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import unittest
 
@@ -220,6 +221,17 @@ class Words(ProgramTest):
         (self.folder / "t.csv").write_text("t\n" + "\n".join(str(1 + 3 * i % 7) for i in range(80)) + "\n")
         told = self.call("fit", "t.csv", "--column", "t", "--slowest-of", "1000000000", status=2)[1]
         self.assertIn("--slowest-of must be <= 16777216, got 1000000000", told)
+
+    def test_a_copy_of_the_program_alone_says_what_lacks(self):
+        alone = self.folder / "b/bin/gradrace"
+        alone.parent.mkdir(parents=True)
+        shutil.copy(PROGRAM, alone)
+        self.call("run", self.write(BASE), "--out", "o", "--quiet")
+        for command in ("report", "plot"):
+            done = subprocess.run([alone, command, "o"], cwd=self.folder, capture_output=True, text=True, check=False)
+            told = f"analysis/ is not beside the program: neither {self.folder}/analysis nor {self.folder}/b/share/gradrace/analysis is there"
+            self.assertIn(told, done.stderr)
+            self.assertEqual(done.returncode, 1)
 
     def test_names_that_no_folder_has_are_refused(self):
         path = self.write(BASE)
