@@ -84,6 +84,27 @@ def rising(case, measure, point):
     return [words.format(percent(above))]
 
 
+def is_at_first(measure, point):
+    """Whether all its runs have the target at their first evaluation on the way."""
+    if measure.slack is None:
+        return False
+    times = measure.values[point].dropna()
+    return bool(
+        len(times) and (times > 0).all() and (times == measure.slack[point][times.index]).all()
+    )
+
+
+def first_evaluation(case, measure, point):
+    """A sentence of such a point; nothing of others."""
+    if not is_at_first(measure, point):
+        return []
+    words = (
+        "All runs of {} are there at their first evaluation, and may have been at any time before; evaluations "
+        "closer together tell more (record.every_time)."
+    )
+    return [Markup(words).format(bold(case.label(point)))]
+
+
 MOST_RIVALS = 3
 
 
@@ -124,6 +145,7 @@ def front_text(case, contest):
     """The front-runner's value, or in how many runs it got there."""
     found = contest.measure.value(contest.front)
     text = value_text(case, contest.measure, contest.front)
+    text += " (at the first evaluation)" if is_at_first(contest.measure, contest.front) else ""
     return f"reached it {text}" if found.never else text
 
 
@@ -156,7 +178,7 @@ def decided(case, contest):
     start = Markup("{} {} best for {}: {}").format(who, verb, measure.name, told)
     said = with_lead(case, contest, [start], beaten[0] if beaten else None)
     details = [Markup("{}: {}.").format(bold(case.label(front)), value)]
-    details += rising(case, measure, front)
+    details += first_evaluation(case, measure, front) + rising(case, measure, front)
     if gone:
         details.append(
             Markup("Equal to it, but diverged more often: {}.").format(names(case, gone))
@@ -179,7 +201,8 @@ def undecided(case, contest):
     unlikely = unlikely_rivals(case, contest, likely)
     worse = by_lead(case, contest, rivals(case, contest, contest.beaten))
     behind = by_lead(case, contest, [*unlikely, *worse])
-    details = rising(case, contest.measure, contest.front)
+    about_front = case, contest.measure, contest.front
+    details = first_evaluation(*about_front) + rising(*about_front)
     if worse:
         out = joined(families(case, worse, " at any rate"))
         details.append(Markup("Ruled out: {}.").format(out))

@@ -158,11 +158,13 @@ def rival_line(case, contest, point):
 
 def unlikely_lines(case, contest, points):
     """A line for each point that is worse in all likelihood, though too few replicas say so."""
-    words = Markup("{} is worse in {} of {} replicas{}, too few for a test at {:.2g}: {}.")
+    words = Markup("{} is worse in {} of {} replicas{}, too few to be sure{}: {}.")
+    count = len(contest.comparisons) + 1
+    among = f" among {count} points" if count > 2 else ""
     lines = []
     for point in nearest_of_each(case, contest, points):
         one, share = contest.comparisons[point], case.diverged[point]
         diverged = f" (diverged in {percent(share)})" if share else ""
-        told = bold(case.label(point)), one.wins, one.pairs, diverged, contest.level
+        told = bold(case.label(point)), one.wins, one.pairs, diverged, among
         lines.append(words.format(*told, replicas_text(contest, [point])))
     return lines

@@ -47,7 +47,9 @@ def doubts(search):
             f"there too (95 % interval {low} to {high})."
         )
         if facts["runs"] < MANY_RUNS:
-            lines.append(f"With {facts['runs']} runs a setting that share is rough itself.")
+            lines.append(
+                f"That is resampled from {facts['runs']} runs a setting, so only a rough guide."
+            )
     cost = f"The search took as long as {number(facts['cost'])} runs of the first protocol alone"
     saved = facts["recurrences"]
     end = f"saves that in {number(saved)} runs of the job" if saved else "never saves that"

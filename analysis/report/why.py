@@ -117,10 +117,17 @@ def busiest(facts, busy):
     name = max(busy, key=busy.get)
     direction = ""
     if name == "link":
-        direction = f" (its busier direction {percent(facts['link_utilisation'])})"
+        direction = f" (its busier direction {percent(facts['link_utilisation'])}{turns(facts)})"
     if name == "server":
         direction = f" ({percent(facts['server_utilisation'])})"
     return [f"the busiest resource is {RESOURCES[name]}{direction}"]
+
+
+def turns(facts):
+    """Why learners communicate for longer than each direction is busy, where both together last so long."""
+    one, both = facts["link_utilisation"], facts["communicating"]
+    explains = one + LEAST_TOLD < both <= 2 * one
+    return "; pulls and pushes take turns" if explains else ""
 
 
 def turn(case, found):

@@ -45,12 +45,10 @@ def success_text(facts, single):
         return "not known: the search was cut short"
     share, low, high = (short(100 * one, 3) for one in (facts["success"], *facts["success_95"]))
     runs = facts["runs"]
-    few = (
-        f": {count_text(runs, 'run')} a setting tell little of others" if runs < ENOUGH_RUNS else ""
-    )
+    rough = ", so only a rough guide" if runs < ENOUGH_RUNS else ""
     return (
         f"{share} % of {facts['searches']} searches with runs drawn anew from these end there too (95 % "
-        f"interval {low} to {high} %,\n           as if these runs were all there are{few})"
+        f"interval {low} to {high} %,\n           resampled from {count_text(runs, 'run')} a setting{rough})"
     )
 
 

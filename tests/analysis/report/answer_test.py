@@ -404,6 +404,26 @@ class NothingToTell(Answers):
         self.assertLessEqual(len(words.split()), 30)
 
 
+class FirstEvaluation(Answers):
+    """A target that all runs of the best have at their first evaluation is no time of its own."""
+
+    def told(self, resolutions):
+        write(self.folder, {"sync": [(0.2, 90 + i) for i in range(5)], "async": [(0.1, 10)] * 5})
+        heads, *lines = (self.folder / "runs.csv").read_text().splitlines()
+        text = "\n".join(f"{line},{resolutions[line[0]]}" for line in lines)
+        (self.folder / "runs.csv").write_text(f"{heads},resolution_of_time_to_error_0.1\n{text}\n")
+        case = self.case()
+        found = verdicts(case)
+        return str(sentence(case, found)), "".join(found[0].details)
+
+    def test_it_is_said_with_what_tells_more(self):
+        words, details = self.told({"0": 5, "1": 10})
+        self.assertIn("<b>async</b> is best for time to test error 0.1: 10 units of time (at the first evaluation), sooner than", words)
+        self.assertIn("All runs of <b>async</b> are there at their first evaluation", details)
+        for words in self.told({"0": 90, "1": 5}):
+            self.assertNotIn("first evaluation", words)
+
+
 class Resources(Answers):
     """Why: where the time went."""
 
@@ -424,8 +444,9 @@ class Resources(Answers):
         learners = {"busy": 9, "idle": 91, "communicating": 90, "waiting": 1, "down": 0}
         words, costs = self.told(learners, link_utilisation=0.46, server_utilisation="")
         self.assertIn("learners compute 9 %, communicate 90 % and wait 1 % of the time", words)
-        self.assertIn("the busiest resource is the server&#39;s link (its busier direction 46 %)", words)
+        self.assertIn("the busiest resource is the server&#39;s link (its busier direction 46 %; pulls and pushes take turns)", words)
         self.assertEqual(costs, ["communication costs time", "staleness costs accuracy"])
+        self.assertNotIn("take turns", self.told(learners, link_utilisation=0.4, server_utilisation="")[0])
 
     def test_cards_are_named_where_they_are_the_busiest(self):
         learners = {"busy": 5, "idle": 95, "communicating": 95, "waiting": 0, "down": 0}
