@@ -138,7 +138,7 @@ def read_parquet(path):
 
     with parquet.ParquetFile(path) as file:
         shape = file.metadata
-        packed.check_fits(shape.num_rows * shape.num_columns, packed.memory_left())
+        packed.check_fits(shape.num_rows * shape.num_columns, 0, packed.memory_left())
         return with_printable_texts(file.read()).to_pandas()
 
 

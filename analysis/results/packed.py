@@ -17,12 +17,10 @@ def memory_left():
     """Bytes that this process may take yet, as far as the system says (Linux)."""
     found = []
     with contextlib.suppress(OSError, LookupError, ValueError):
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        found.append(1024 * int(next(one for one in lines if "MemAvailable" in one).split()[1]))
-    with contextlib.suppress(OSError, ValueError):
-        group = Path("/sys/fs/cgroup")
-        most, now = ((group / f"memory.{one}").read_text("ascii") for one in ("max", "current"))
-        found.append(int(most) - int(now))  # max: no number where there is no limit
+        _, told = Path("/proc/meminfo").read_text(encoding="ascii").split("MemAvailable:")
+        found.append(1024 * int(told.split()[0]))
+    with contextlib.suppress(OSError, ValueError):  # no number where there is no limit
+        found.append(int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     with contextlib.suppress(OSError):
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
@@ -31,9 +29,10 @@ def memory_left():
     return min(found, default=float("inf"))
 
 
-def check_fits(cells, left):
-    """ValueError where so many cells take more memory than is left: libraries end the process then."""
-    if cells * BYTES_OF_A_CELL > left:
+def check_fits(cells, size, left):
+    """ValueError where cells of so many bytes of text take more memory than is left: libraries end the
+    process then."""
+    if cells * BYTES_OF_A_CELL + size > left:
         raise ValueError(
             f"it takes more than the {max(left, 0) / 1e9:.1f} GB of memory that are left"
         )
@@ -43,7 +42,8 @@ class Checked(io.RawIOBase):
     """The bytes of a stream of text, as long as what they hold fits in memory."""
 
     def __init__(self, stream):
-        self.stream, self.cells, self.left = stream, 0, memory_left()
+        self.stream, self.left = stream, memory_left()
+        self.cells = self.size = 0
 
     def readable(self):
         return True
@@ -52,7 +52,8 @@ class Checked(io.RawIOBase):
         count = self.stream.readinto(buffer)
         read = bytes(buffer[:count])
         self.cells += read.count(b",") + read.count(b"\n")
-        check_fits(self.cells, self.left)
+        self.size += count
+        check_fits(self.cells, self.size, self.left)
         return count
 
 
