@@ -96,8 +96,11 @@ class Rows {
       cell += '"';
     }
     if (!rest_.empty() && !rest_.starts_with(separator_) && !at_line_end()) {
-      defect(separator_ == ',' ? "expected a comma after the quote"
-                               : "expected a separator after the quote");
+      defect(std::string(separator_ == ',' ? "expected a comma after the quote"
+                                           : "expected a separator after the quote") +
+             (rest_.starts_with(" \"")
+                  ? "; of a table that R wrote: write.csv(x, row.names = FALSE)"
+                  : ""));
     }
     return cell;
   }
@@ -119,6 +122,9 @@ std::string separator_hint(const std::vector<std::string>& names,
                            const std::vector<std::string>& cells) {
   if (cells.size() == names.size() + 1 && trimmed(cells.back()).empty())
     return "; a separator stands at the end of the line, and none at that of the first";
+  if (cells.size() == names.size() + 1 && trimmed(cells.front()) == "1")
+    return "; rows have a number of their own without a name: in R, row.names = FALSE leaves it "
+           "out";
   if (names.size() > 1 && cells.size() > names.size())
     return "; a decimal comma separates too, unless the number is in quotes, and a column without "
            "a "

@@ -36,6 +36,13 @@ std::string cancelled_column(const Table& table) {
   return found == table.names.end() ? "" : *found;
 }
 
+/// Of "completed", the opposite of what --censored asks for.
+bool says_finished(const std::string& name) {
+  constexpr std::string_view words[] = {"done", "finished", "completed", "complete",
+                                        "ok",   "success",  "succeeded", "whole"};
+  return has_word(words_of(name), words);
+}
+
 FoundTable table_in(const fs::path& file, std::string_view text, const TraceRequest& request) {
   if (!request.pattern.empty()) return matched_table(file, text, request.pattern);
   const auto begin = trimmed(without_mark(text.substr(0, text.find('\n'))));
@@ -259,6 +266,11 @@ ReadTrace table_trace(const std::vector<TraceText>& files, const TraceRequest& r
   source.said = found.said;
   if (columns.learners.empty() && !columns.step.empty()) source.said.push_back(columns.step);
   source.repeated = found.repeated;
+  if (says_finished(request.cancelled))
+    source.notes.push_back(
+        "1 in column " + request.cancelled +
+        " is taken for a minibatch that was cancelled, and its name says that one "
+        "was finished: if so, turn it round");
   if (!request.cancelled.empty()) return result;
   source.cancelled_hint = cancelled_column(found.table);
   const std::size_t a_step = learners_a_step(found.table, columns);

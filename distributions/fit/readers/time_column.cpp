@@ -154,7 +154,8 @@ void refuse_digit_stamps(const Table& table, std::size_t column) {
 std::string mark_note(const Table& table, std::size_t column, DecimalMark mark) {
   if (mark == DecimalMark::comma) return "a comma in a number is a decimal comma";
   const bool commas = std::ranges::any_of(table.rows, [&](const auto& row) {
-    return row[column].find(',') != std::string::npos && !is_blank(row[column]);
+    const std::string& cell = row[column];
+    return cell.find(',') != cell.npos && cell.find(':') == cell.npos && !is_blank(cell);
   });
   return commas ? "a comma in a number stands between thousands" : "";
 }

@@ -1042,6 +1042,18 @@ class Values(Input):
             self.assertIn(f'times are in seconds, by the units in the cells, "{cell}" for {seconds:.4g}', told)
             self.assertEqual(self.sample()[0][1], seconds)
 
+    def test_a_column_of_finished_ones_is_no_column_of_cancelled_ones(self):
+        table = [(0, x, int(n % 5 > 0)) for n, x in enumerate(gamma_times(200))]
+        for name in ("done", "isCompleted", "cut"):
+            self.trace(lines(f"rank,time,{name}", table))
+            self.assertEqual("its name says that one was finished" in self.fit("trace.csv", "--censored", name)[0], name != "cut")
+
+    def test_a_table_of_r_names_the_cure(self):
+        for text in ('"step" "time"\n' + "".join(f'"{n}" {n} {x}\n' for n, x in enumerate(gamma_times(20), 1)),
+                     '"step","time"\n' + "".join(f'"{n}",{n},{x}\n' for n, x in enumerate(gamma_times(20), 1))):  # fmt: skip
+            self.trace(text)
+            self.assertIn("row.names = FALSE", self.refused("trace.csv"))
+
     def test_files_of_unlike_units_are_doubted(self):
         times = gamma_times(120)
         for factor, said in ((1000, True), (1e6, True), (30, False)):
