@@ -65,7 +65,8 @@ class AllReduce final : public PeerProtocol {
 
   void on_gradient(Peers& peers, const GradientFacts& arrival) override {
     arrived_.push_back(arrival);
-    if (++made_[arrival.learner] % config_.accumulate != 0) return peers.compute(arrival.learner);
+    if (config_.accumulate > 1 && ++made_[arrival.learner] % config_.accumulate != 0)
+      return peers.compute(arrival.learner);
     const bool last = part_ + 1 == config_.buckets;  // of the others the timer tells
     if (are_all_there() && last && !under_way_) exchange(peers);
   }

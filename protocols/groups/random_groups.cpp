@@ -11,14 +11,14 @@ namespace {
 class RandomGroups final : public GroupSchedule {
  public:
   explicit RandomGroups(const GroupRule& rule)
-      : rule_(rule), requests_(rule), learners_(rule.learners) {}
+      : rule_(rule), requests_(rule), learners_(rule.learners), asked_(rule.learners) {}
 
   void request(Peers& peers, std::uint32_t learner, std::vector<std::uint32_t>& ready) override {
     Stream random = requests_.count(peers, learner);
     Learner& asking = learners_[learner];
     asking.waits = true;
     if (asking.locked && --groups_[asking.group].missing == 0) ready.push_back(asking.group);
-    const std::uint32_t number = asking.asked = make_room();
+    const std::uint32_t number = asked_[learner] = make_room();
     Group& group = groups_[number];
     group.asker = learner;
     group.number = made_++;
@@ -44,7 +44,7 @@ class RandomGroups final : public GroupSchedule {
   void leave(std::uint32_t learner, std::vector<std::uint32_t>& ready) override {
     requests_.leave(learner);
     freed_.clear();
-    if (learners_[learner].waits) withdraw(learners_[learner].asked);
+    if (learners_[learner].waits) withdraw(asked_[learner]);
     Learner& its = learners_[learner];
     for (const std::uint32_t number : its.pending) std::erase(groups_[number].members, learner);
     freed_.insert(freed_.end(), its.pending.begin(), its.pending.end());
@@ -84,9 +84,8 @@ class RandomGroups final : public GroupSchedule {
     std::uint32_t missing = 0;  // members not at their synchronisation point, once given out
   };
   struct Learner {
-    bool waits = false;       // at its synchronisation point
-    bool locked = false;      // by `group`
-    std::uint32_t asked = 0;  // the group that it waits for
+    bool waits = false;   // at its synchronisation point
+    bool locked = false;  // by `group`
     std::uint32_t group = 0;
     std::vector<std::uint32_t> pending;  // its groups that are not given out
   };
@@ -157,6 +156,7 @@ class RandomGroups final : public GroupSchedule {
   std::vector<Group> groups_;
   std::vector<std::uint32_t> unused_;  // of groups_
   std::vector<Learner> learners_;
+  std::vector<std::uint32_t> asked_;  // [learner]: the group that it waits for, if it does
   std::vector<std::uint32_t> freed_;
   std::uint64_t made_ = 0;
 };

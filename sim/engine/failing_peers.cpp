@@ -65,6 +65,12 @@ void PeerValues::leave_exchanges(std::uint32_t learner) {
       go_on_without(exchange, learner);
 }
 
+/// And by those who are back.
+void PeerValues::compute_those_left() {
+  for (std::uint32_t learner = 0; learner < race_.learners; ++learner)
+    if (is_present(learner) || peers_[learner].presence == Presence::back) compute(learner);
+}
+
 /// It begins again, with those who are left.
 void PeerValues::go_on_without(std::uint32_t exchange, std::uint32_t learner) {
   std::vector<std::uint32_t> members = members_[exchange], hears = heard_[exchange],

@@ -100,8 +100,9 @@ void PeerValues::compute(std::uint32_t learner) {
 
 void PeerValues::compute_all() {
   engine_.queue().expect(race_.learners);
-  for (std::uint32_t learner = 0; learner < race_.learners; ++learner)
-    if (!machines_ || can_compute(learner)) compute(learner);
+  if (machines_) [[unlikely]]
+    return compute_those_left();
+  for (std::uint32_t learner = 0; learner < race_.learners; ++learner) compute(learner);
 }
 
 const GradientFacts* PeerValues::computing(std::uint32_t learner) const {
@@ -143,6 +144,12 @@ void PeerValues::step(const GradientFacts& gradient) {
   count({&used, 1});
 }
 
+/// So much of the time that passed in an exchange.
+void PeerValues::clock_coding(Peer& peer, double coding, double passed) {
+  peer.totals.encoding += coding;
+  peer.totals.communicating += passed - coding;
+}
+
 /// It has been sent to all, one of so many that move their value.
 void PeerValues::send(const GradientFacts& gradient, std::uint32_t gradients) {
   const Message& message = race_.plans[gradient.plan].message;
@@ -181,9 +188,8 @@ void PeerValues::count(std::span<const GradientFacts> gradients) {
   for (const GradientFacts& gradient : gradients)
     samples += race_.plans[gradient.plan].recipe.minibatch;
   count_work(gradients.size(), samples);
-  const Traits traits = protocol_.traits();
-  const bool at_once =
-      !traits.together || gradients.size() >= race_.learners || (machines_ && traits.one_value);
+  const bool at_once = gradients.size() >= race_.learners || protocol_.k() == 1 ||
+                       (machines_ && protocol_.traits().one_value);
   if (at_once) return update(gradients);
   for (const GradientFacts& gradient : gradients) {
     const std::uint64_t number = steps_.step(gradient.learner);
@@ -192,7 +198,7 @@ void PeerValues::count(std::span<const GradientFacts> gradients) {
     if (ahead > made_.size()) made_.resize(ahead);
     made_[ahead - 1].push_back(gradient);
   }
-  make_updates();
+  if (steps_.has_next()) make_updates();
 }
 
 /// Those whose steps all are beyond, and some have made.
@@ -287,23 +293,10 @@ void PeerValues::move(std::span<const std::uint32_t> members, std::span<const Te
   }
 }
 
-std::uint32_t PeerValues::collective(std::span<const std::uint32_t> members, double share,
-                                     Payload payload) {
-  return begin({ExchangeKind::collective, share * bytes_of(payload), payload}, members, {}, {});
-}
-
-std::uint32_t PeerValues::pair(std::uint32_t a, std::uint32_t b, std::optional<double> time) {
-  const std::uint32_t members[] = {std::min(a, b), std::max(a, b)};
-  return begin({ExchangeKind::pair, model_bytes(), Payload::models, time}, members, {}, {});
-}
-
-std::uint32_t PeerValues::gossip(std::uint32_t learner, std::span<const std::uint32_t> hears,
-                                 std::span<const std::uint32_t> heard_by) {
-  return begin({ExchangeKind::gossip, model_bytes()}, {&learner, 1}, hears, heard_by);
-}
-
-/// What it asks of the links is transfer_, and what passes is counted.
-void PeerValues::load(const Order& order, Some members, Some hears, Some heard_by) {
+/// What it asks of the links is transfer_, and what passes is counted.  Inlined, as is begin_now(),
+/// where the kind is known.
+[[gnu::always_inline]] inline void PeerValues::load(const Order& order, Some members, Some hears,
+                                                    Some heard_by) {
   const double bytes = order.bytes;
   const auto count = static_cast<std::uint32_t>(members.size());
   if (order.kind == ExchangeKind::collective && count > 1) {
@@ -337,9 +330,9 @@ void PeerValues::carry(std::uint32_t learner, const Traffic& traffic) {
   totals.messages += static_cast<double>(traffic.messages);
 }
 
-/// delay: before it begins.
-std::uint32_t PeerValues::begin(const Order& order, Some members, Some hears, Some heard_by,
-                                double delay) {
+[[gnu::always_inline]] inline std::uint32_t PeerValues::begin_now(const Order& order, Some members,
+                                                                  Some hears, Some heard_by,
+                                                                  double delay) {
   transfer_ = {};
   if (network_) load(order, members, hears, heard_by);
   if (order.time && members.size() > 1) transfer_ = {.latency = *order.time};
@@ -361,6 +354,27 @@ std::uint32_t PeerValues::begin(const Order& order, Some members, Some hears, So
                           order.bytes, begun_++,         time()};
   }
   return number;
+}
+
+std::uint32_t PeerValues::begin(const Order& order, Some members, Some hears, Some heard_by,
+                                double delay) {
+  return begin_now(order, members, hears, heard_by, delay);
+}
+
+std::uint32_t PeerValues::collective(std::span<const std::uint32_t> members, double share,
+                                     Payload payload) {
+  return begin_now({ExchangeKind::collective, share * bytes_of(payload), payload}, members, {}, {},
+                   0);
+}
+
+std::uint32_t PeerValues::pair(std::uint32_t a, std::uint32_t b, std::optional<double> time) {
+  const std::uint32_t members[] = {std::min(a, b), std::max(a, b)};
+  return begin_now({ExchangeKind::pair, model_bytes(), Payload::models, time}, members, {}, {}, 0);
+}
+
+std::uint32_t PeerValues::gossip(std::uint32_t learner, std::span<const std::uint32_t> hears,
+                                 std::span<const std::uint32_t> heard_by) {
+  return begin_now({ExchangeKind::gossip, model_bytes()}, {&learner, 1}, hears, heard_by, 0);
 }
 
 void PeerValues::follow(std::uint16_t plan) {

@@ -117,13 +117,14 @@ class PeerValues final : public Owner, private Peers {
     if (peer.computing) {
       if (peer.exchanging) peer.totals.hidden += passed;
     } else if (peer.exchanging) {
-      const double coding = std::clamp(peer.coded - before, 0.0, passed);
-      peer.totals.encoding += coding;
-      peer.totals.communicating += passed - coding;
+      if (peer.coded > before) [[unlikely]]
+        return clock_coding(peer, std::min(peer.coded - before, passed), passed);
+      peer.totals.communicating += passed;
     } else {
       (peer.presence == Presence::down ? peer.totals.down : peer.totals.waiting) += passed;
     }
   }
+  static void clock_coding(Peer& peer, double coding, double passed);
   void change(Peer& peer, ValueId value);
   Use use(const GradientFacts& gradient, std::uint32_t gradients);
   void send(const GradientFacts& gradient, std::uint32_t gradients);
@@ -146,8 +147,11 @@ class PeerValues final : public Owner, private Peers {
     std::optional<double> time = {};
   };
   using Some = std::span<const std::uint32_t>;
+  /// delay: before it begins.
   std::uint32_t begin(const Order& order, Some members, Some hears, Some heard_by,
                       double delay = 0);
+  std::uint32_t begin_now(const Order& order, Some members, Some hears, Some heard_by,
+                          double delay);
   void load(const Order& order, Some members, Some hears, Some heard_by);
   /// Its members are free.
   [[gnu::always_inline]] void end_exchange(std::uint32_t exchange) {
@@ -176,14 +180,12 @@ class PeerValues final : public Owner, private Peers {
   bool is_present(std::uint32_t learner) const {
     return peers_[learner].presence == Presence::present;
   }
-  bool can_compute(std::uint32_t learner) const {
-    return is_present(learner) || peers_[learner].presence == Presence::back;
-  }
   std::uint32_t source_of(std::uint32_t learner) const;
   void copy(std::uint32_t learner);
   void come_back(std::uint32_t learner);
   void admit(std::uint32_t learner);
   void begin_anew();
+  void compute_those_left();
 
   const std::uint32_t replica_;
   PeerProtocol& protocol_;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 namespace gradrace {
 
@@ -39,7 +40,7 @@ class SharedLink {
   /// Ends it: the learner whose transfer it was.
   std::uint32_t pop(double now) {
     const Transfer done = transfers_.front();
-    busy_ = busy(now);
+    busy_ += now - last_;
     transfers_.pop_front();
     carried_ = done.end;
     last_ = now;
@@ -75,9 +76,13 @@ class SharedLink {
   }
 
   void advance(double now) {
-    busy_ = busy(now);
-    carried_ = transfers_.empty() ? 0 : carried_ + (now - last_) * bandwidth_ / sharers();
-    last_ = now;
+    const double passed = now - std::exchange(last_, now);
+    if (transfers_.empty()) {
+      carried_ = 0;
+    } else {
+      busy_ += passed;
+      carried_ += passed * bandwidth_ / sharers();
+    }
   }
 
   double bandwidth_;

@@ -25,9 +25,11 @@ class StepCount {
     return number;
   }
 
-  /// Whether all are beyond the next step by now: then that counts, and whether any has made it.
+  /// Whether all are beyond the next step by now.
+  bool has_next() const { return !ahead_.empty() && ahead_.front().beyond >= taking_part_; }
+  /// Then that counts, and whether any has made it.
   std::optional<bool> next() {
-    if (ahead_.empty() || ahead_.front().beyond < taking_part_) return {};
+    if (!has_next()) return {};
     const bool is_made = ahead_.front().is_made;
     ahead_.pop_front();
     ++all_;

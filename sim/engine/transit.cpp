@@ -18,6 +18,8 @@ Transit::Transit(const TransitFacts& facts, std::vector<Carriage> carried, const
     : facts_(facts),
       links_(facts.network ? *facts.network : no_links),
       carried_(std::move(carried)),
+      codes_messages_(std::ranges::any_of(
+          carried_, [](const Carriage& plan) { return plan.making_up + plan.reading_back > 0; })),
       codes_(codes),
       times_(facts.server.value_or(ServerTimes{})),
       seed_(seed),
@@ -252,6 +254,10 @@ TripFacts Transit::trip(std::uint32_t learner, double now) const {
   if (way.place < Place::outgoing) return {learner, now, now, now, now, 0};
   const double reached = way.place == Place::queued ? way.reached : now;
   if (way.place == Place::outgoing) return {learner, way.left, reached, reached, reached, 0};
+  const double begin = std::min(way.begin, reached),
+               end = std::min(way.begin + way.runtime, reached);
+  if (!codes_messages_)
+    return {learner, way.left, begin, end, reached, std::clamp(now - way.begin, 0.0, way.runtime)};
   const double reading = time_of_reading(way), making = carried_[way.plan].making_up;
   const double computing = way.runtime - making;
   const auto passed = [now](double from, double length) {
@@ -259,8 +265,8 @@ TripFacts Transit::trip(std::uint32_t learner, double now) const {
   };
   return {learner,
           way.left,
-          std::min(way.begin, reached),
-          std::min(way.begin + way.runtime, reached),
+          begin,
+          end,
           reached,
           passed(way.begin, computing),
           passed(way.begin - reading, reading),
@@ -271,13 +277,15 @@ TripFacts Transit::end(std::uint32_t learner, double now) {
   Way& way = ways_[learner];
   const TripFacts ended = trip(learner, now);
   totals_[learner].communicating += ended.communicating();
-  totals_[learner].encoding += ended.reading + ended.making;
-  if (way.place == Place::outgoing) outgoing_->remove(learner, now);
-  if (way.place == Place::incoming) {
+  if (codes_messages_) totals_[learner].encoding += ended.reading + ended.making;
+  const Place place = std::exchange(way.place, Place::nowhere);
+  if (place == Place::queued) [[likely]]
+    return ended;
+  if (place == Place::outgoing) outgoing_->remove(learner, now);
+  if (place == Place::incoming) {
     incoming_->remove(learner, now);
     withdraw(learner);
   }
-  way.place = Place::nowhere;
   return ended;
 }
 

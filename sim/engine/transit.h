@@ -228,6 +228,7 @@ class Transit {
   const TransitFacts& facts_;
   const ServerLinks& links_;             // of no time, where there is no network
   const std::vector<Carriage> carried_;  // [plan]
+  const bool codes_messages_;            // which takes a learner time
   const CodeHistory* const codes_;
   const ServerTimes times_;
   const std::uint64_t seed_;
