@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -26,7 +27,8 @@ another, before the exchange; the update has the mean of all P m gradients, and 
 large as one.
 
 Where learners fail (`cluster.failures`) an update has the mean of the gradients of those who are
-left; one that is back copies the value and takes part from the next step on.)",
+left; one that is back copies the value and takes part from the next step on.  With `on_failure:
+restart` all go back to the last checkpoint instead, which was written between two steps.)",
     .source =
         "Patarasuk, Yuan, J. Parallel Distrib. Comput. 2009; Sergeev, Del Balso, arXiv "
         "1802.05799 (Horovod); buckets: Li et al., VLDB 2020 (PyTorch DDP)",
@@ -79,6 +81,8 @@ class AllReduce final : public PeerProtocol {
   }
   void on_return(Peers&, std::uint32_t) override {}  // it comes in when a step begins
 
+  std::unique_ptr<PeerProtocol> copy() const override { return std::make_unique<AllReduce>(*this); }
+
   void on_timer(Peers& peers) override { exchange(peers); }
 
   void on_exchange(Peers& peers, std::uint32_t) override {
@@ -96,6 +100,7 @@ class AllReduce final : public PeerProtocol {
             .one_group = true,
             .goes_on_without = true,
             .no_failures = config_.buckets > 1 ? "buckets" : "",
+            .goes_back = true,
             .may_be_phase = true};
   }
   std::uint32_t k() const override { return members_ * config_.accumulate; }

@@ -44,7 +44,8 @@ learnt parameters: statistics of batch normalisation stay averaged, and the opti
 `momentum_state` says.
 
 Where learners fail (`cluster.failures`) those who are left average; one that is back copies a
-value and takes part from the next round on.
+value and takes part from the next round on.  With `on_failure: restart` all go back to the last
+checkpoint instead, which was written between two rounds and has the outer step's velocity too.
 
 With `compression` a learner sends how far its value has come since all had one, as a message, and
 the mean is of what is made of those.
@@ -107,6 +108,8 @@ class LocalSgd final : public PeerProtocol {
   }
   void on_return(Peers&, std::uint32_t) override {}  // it comes in when a round begins
 
+  std::unique_ptr<PeerProtocol> copy() const override { return std::make_unique<LocalSgd>(*this); }
+
   void on_evaluation(Peers& peers, const Evaluation& evaluation) override {
     period_.look(peers, evaluation);
   }
@@ -120,6 +123,7 @@ class LocalSgd final : public PeerProtocol {
             .sends_messages = true,
             .one_group = true,
             .goes_on_without = true,
+            .goes_back = !period_.follows_loss(),
             .keys_of_values = std::span(of_values).subspan(first, last - first),
             .may_be_phase = true};
   }

@@ -55,7 +55,7 @@ class Peers {
   /// lowest-numbered of its neighbours that are present.
   virtual void compute(std::uint32_t learner) = 0;
   /// The same for every learner that is present or back, in the order of their numbers; all are
-  /// idle.
+  /// idle.  They may have to wait first, where checkpoints are written.
   virtual void compute_all() = 0;
   /// The learner, which is back and will compute, is at that step, from 0 at the last start(), of
   /// those that learners make together.  Without this it is where the learner is that it copies.
@@ -179,6 +179,9 @@ class PeerProtocol : public Protocol {
 
   /// Whom it may copy when it is back, in ascending order; empty: anybody.
   virtual std::vector<std::uint32_t> neighbours(std::uint32_t /*learner*/) const { return {}; }
+
+  /// Itself as it is, from which it can go on; of one with the trait `goes_back`.
+  virtual std::unique_ptr<PeerProtocol> copy() const { return nullptr; }
 
   /// The answer to Peers::evaluate_at(), at that time.
   virtual void on_evaluation(Peers& /*peers*/, const Evaluation& /*evaluation*/) {}

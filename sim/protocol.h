@@ -50,6 +50,9 @@ struct Traits {
   bool one_group = false;             // all learners, in every exchange
   bool goes_on_without = false;       // learners may fail: see PeerProtocol::on_leave()
   std::string_view no_failures = {};  // its key with which they may not
+  /// Learners begin each step, or round, by compute_all(), after which the protocol does nothing
+  /// that bears on how a copy() of it, made there, goes on.
+  bool goes_back = false;
   std::span<const std::string_view> keys_of_values{};  // its keys that are said, by another value
                                                        // than the default, and change no time
   /// It may be a phase of `switch`: start() at any time when all are idle and agree in their

@@ -181,6 +181,11 @@ class Engine {
   void recover(std::uint32_t learner) { wait(learner); }
   /// Nothing will use a gradient that has arrived.
   void lose(const GradientFacts& gradient) { discard(gradient); }
+  /// So many gradients of the learner that were applied are so no more; they took so long.
+  void take_back(std::uint32_t learner, std::uint32_t gradients, double computed) {
+    learners_[learner].applied -= gradients;
+    wasted_[learner] += computed;
+  }
 
   /// The server makes an update, or is busy for so long.
   void on_update(std::uint16_t plan) {

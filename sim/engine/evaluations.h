@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -47,7 +48,8 @@ class Evaluations {
     if (every_.every_epochs) {
       const double passed = std::floor(epochs / *every_.every_epochs);
       due = due || passed > by_epochs_;
-      by_epochs_ = passed;
+      by_epochs_ =
+          std::max(by_epochs_, passed);  // those that are made again are not evaluated again
     }
     return due;
   }

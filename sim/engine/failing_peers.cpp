@@ -9,8 +9,11 @@ namespace gradrace {
 
 /// The learner fails or comes back.
 void PeerValues::on_machine(std::uint32_t learner) {
+  if (learner == race_.learners) return restart();
+  if (machines_->tells(learner)) return;
   clock(peers_[learner]);
   machines_->change(learner, time());
+  if (restarts_) return stop_all(learner);
   machines_->is_down(learner) ? fail(learner) : copy(learner);
   if (present_.empty()) begin_anew();
 }
@@ -29,23 +32,27 @@ void PeerValues::fail(std::uint32_t learner) {
   steps_.leave(learner);
   if (present_.empty()) return;
   make_updates();
-  protocol_.on_leave(*this, learner);
+  protocol_->on_leave(*this, learner);
 }
 
 /// What it computes, and what has moved no value.
 void PeerValues::lose_gradients(std::uint32_t learner) {
   peers_[learner].computing = false;
-  totals_.lost += engine_.fail(learner) + unused_[learner].size();
+  const bool computed = engine_.fail(learner);
+  totals_.lost += computed + unused_[learner].size();
+  losses_.computing += computed;
+  losses_.unused += unused_[learner].size();
   for (const GradientFacts& gradient : unused_[learner]) engine_.lose(gradient);
   unused_[learner].clear();
 }
 
 void PeerValues::note_arrival(const GradientFacts& gradient) {
-  machines_->note_progress();
+  if (!restarts_) machines_->note_progress();
   unused_[gradient.learner].push_back(gradient);
 }
 
 void PeerValues::note_use(const GradientFacts& gradient) {
+  if (restarts_) note_unsaved(gradient);
   std::erase_if(unused_[gradient.learner], [&](const GradientFacts& arrived) {
     return arrived.gradient == gradient.gradient;
   });
@@ -65,10 +72,17 @@ void PeerValues::leave_exchanges(std::uint32_t learner) {
       go_on_without(exchange, learner);
 }
 
-/// And by those who are back.
+/// Those who are present or back begin, but for one that knows that it will fail: it leaves now.
 void PeerValues::compute_those_left() {
-  for (std::uint32_t learner = 0; learner < race_.learners; ++learner)
-    if (is_present(learner) || peers_[learner].presence == Presence::back) compute(learner);
+  if (restarts_ && pauses()) return;
+  for (std::uint32_t learner = 0; learner < race_.learners; ++learner) {
+    const bool present = is_present(learner);
+    if (!machines_->is_told(learner)) {
+      if (present || peers_[learner].presence == Presence::back) compute(learner);
+    } else if (present) {
+      machines_->leave(learner, time());
+    }
+  }
 }
 
 /// It begins again, with those who are left.
@@ -87,7 +101,7 @@ void PeerValues::go_on_without(std::uint32_t exchange, std::uint32_t learner) {
 
 /// The lowest-numbered of those who are present and its neighbours or, if there is none, present.
 std::uint32_t PeerValues::source_of(std::uint32_t learner) const {
-  for (const std::uint32_t other : protocol_.neighbours(learner))
+  for (const std::uint32_t other : protocol_->neighbours(learner))
     if (is_present(other)) return other;
   return present_[0];
 }
@@ -103,7 +117,7 @@ void PeerValues::copy(std::uint32_t learner) {
 void PeerValues::come_back(std::uint32_t learner) {
   peers_[learner].presence = Presence::back;
   peers_[learner].value = peers_[source_of(learner)].value;
-  protocol_.on_return(*this, learner);
+  protocol_->on_return(*this, learner);
 }
 
 void PeerValues::admit(std::uint32_t learner) {
@@ -148,11 +162,11 @@ void PeerValues::begin_anew() {
     if (peer.presence == Presence::copying) peer.presence = Presence::back;
   }
   ++changes_;
-  protocol_.start(*this);
+  protocol_->start(*this);
   for (std::uint32_t learner = 0; learner < peers_.size(); ++learner) {
     if (peers_[learner].presence != Presence::down) continue;
     peers_[learner].value = 0;
-    protocol_.on_leave(*this, learner);
+    protocol_->on_leave(*this, learner);
   }
 }
 

@@ -32,6 +32,12 @@ struct LearnerTotals {
   }
 };
 
+/// Minibatches lost as a learner without a server failed: what it, or all, computed or had not
+/// used, and what was made since the checkpoint that all went back to.
+struct Losses {
+  std::uint64_t computing = 0, unused = 0, taken_back = 0;
+};
+
 /// The shares of a run's time in which what all its learners use was busy; NaN where it is not
 /// there, or takes no time.
 struct Utilisation {

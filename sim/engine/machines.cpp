@@ -1,5 +1,6 @@
 #include "sim/engine/machines.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -29,15 +30,26 @@ void Machines::start() {
 
 void Machines::change(std::uint32_t learner, double now) {
   if (++changes_ > 1'000'000 + 1'000 * machines_.size()) {
-    throw RunError("learners failed " + std::to_string(changes_ / 2) +
-                   " times in a row and no gradient arrived: cluster.failures.up is too short for "
-                   "cluster.runtime, or the protocol waits for nobody");
+    throw RunError("learners failed " + std::to_string(changes_ / 2) + " times in a row and no " +
+                   (failures_.checkpoint
+                        ? "checkpoint was written: cluster.failures.up is too short for checkpoint"
+                        : "gradient arrived: cluster.failures.up is too short for cluster.runtime, "
+                          "or the protocol waits for nobody"));
   }
   Machine& machine = machines_[learner];
   machine.was_down = down(learner, now);
   machine.down = !machine.down;
+  machine.told = false;
   machine.changed = now;
   schedule(learner, now);
+}
+
+bool Machines::tells(std::uint32_t learner) {
+  Machine& machine = machines_[learner];
+  if (failures_.notice == 0 || machine.down || machine.told) return false;
+  machine.told = true;
+  queue_.schedule(first_slot_ + learner, machine.until, event_class_);
+  return true;
 }
 
 void Machines::schedule(std::uint32_t learner, double now) {
@@ -46,11 +58,13 @@ void Machines::schedule(std::uint32_t learner, double now) {
   const Purpose purpose = machine.down ? Purpose::repair : Purpose::failure;
   const double length = law->draw({seed_, replica_, purpose, learner, machine.failures});
   if (machine.down) ++machine.failures;
-  if (std::isinf(now + length) && may_stay_away_) {
+  machine.until = (machine.down ? machine.until : now) + length;
+  if (std::isinf(machine.until) && may_stay_away_) {
     gone_ += machine.down;
     return queue_.remove(first_slot_ + learner);
   }
-  queue_.schedule(first_slot_ + learner, now + length, event_class_);
+  const double notice = machine.down ? 0 : failures_.notice;
+  queue_.schedule(first_slot_ + learner, std::max(now, machine.until - notice), event_class_);
 }
 
 }  // namespace gradrace

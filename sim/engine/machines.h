@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/distribution.h"
@@ -16,7 +17,17 @@ namespace gradrace {
 struct Failures {
   std::shared_ptr<const Distribution> up, down;
   std::vector<std::uint64_t> learners = {};  // that fail; empty: all
-  double reform = 0;  // without a server: before an exchange begins again that lost a member
+  bool tells_costs = false;                  // in columns of their own
+
+  // Without a server.
+  double reform = 0;  // before an exchange begins again that lost a member, or all go on
+  double notice = 0;  // time for which a learner knows that it will fail
+  /// All stop where one fails, until all are up, and go back to the last that is written: when all
+  /// begin a step or a round, `every` after the last one, or after they went on from it.
+  struct Checkpoint {
+    double every = 1, cost = 0;
+  };
+  std::optional<Checkpoint> checkpoint = {};  // empty: the others go on
 };
 
 /// Which learners are up.  The times come from streams of their own, so that nothing that learners
@@ -33,15 +44,24 @@ class Machines {
   /// The time of the first failures is drawn.
   void start();
 
-  /// The learner's event: it fails, or comes back.  RunError where learners have failed again and
-  /// again and note_progress() was never called.
+  /// The learner's event: true where it is told that it will fail.
+  bool tells(std::uint32_t learner);
+  /// Else it fails, or comes back.  RunError where learners have failed again and again and
+  /// note_progress() was never called.
   void change(std::uint32_t learner, double now);
-  /// A gradient has arrived.
+  /// It has been told, and fails now, to come back as if it failed later.
+  void leave(std::uint32_t learner, double now) {
+    queue_.schedule(first_slot_ + learner, now, event_class_);
+  }
+  /// A gradient has arrived or, where all go back to checkpoints, one was written.
   void note_progress() { changes_ = 0; }
 
   bool is_down(std::uint32_t learner) const { return machines_[learner].down; }
+  /// It is up, and has been told.
+  bool is_told(std::uint32_t learner) const { return machines_[learner].told; }
   /// Whether some learner is up, or comes back.
   bool is_any_left() const { return gone_ < machines_.size(); }
+  bool is_any_gone() const { return gone_ > 0; }
   /// For how long it has been.
   double down(std::uint32_t learner, double now) const {
     const Machine& machine = machines_[learner];
@@ -52,8 +72,9 @@ class Machines {
   struct Machine {
     double changed = 0;          // when it went down, or came back
     double was_down = 0;         // until then
+    double until = 0;            // when it fails or comes back next
     std::uint32_t failures = 0;  // that are over
-    bool down = false;
+    bool down = false, told = false;
   };
 
   void schedule(std::uint32_t learner, double now);

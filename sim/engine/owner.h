@@ -55,6 +55,7 @@ class Owner {
   /// Sum over updates of the gradients outstanding at each.
   virtual std::uint64_t outstanding_sum() const { return 0; }
   virtual std::vector<LearnerTotals> learner_totals() const = 0;
+  virtual Losses losses() const { return {}; }
 
   /// Why the run cannot go on; empty: it can.
   const std::string& standstill() const { return standstill_; }

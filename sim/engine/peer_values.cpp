@@ -14,7 +14,7 @@ PeerValues::PeerValues(const Race& race, std::uint32_t replica, PeerProtocol& pr
                        Engine& engine, TapeWriter& tape, Observer* observer)
     : Owner(race, engine, tape),
       replica_(replica),
-      protocol_(protocol),
+      protocol_(&protocol),
       observer_(observer),
       network_(race.peers ? &*race.peers : nullptr),
       exchanges_(network_, race.learners, engine.queue(), engine.first_exchange()),
@@ -36,7 +36,8 @@ PeerValues::PeerValues(const Race& race, std::uint32_t replica, PeerProtocol& pr
 
 void PeerValues::start() {
   if (machines_) machines_->start();
-  protocol_.start(*this);
+  if (race_.transit.failures && race_.transit.failures->checkpoint) use_checkpoints();
+  protocol_->start(*this);
 }
 
 void PeerValues::on_arrival(std::uint32_t learner) {
@@ -47,7 +48,7 @@ void PeerValues::on_arrival(std::uint32_t learner) {
   engine_.settle(arrival, Ending::accepted);
   if (machines_) [[unlikely]]
     note_arrival(arrival);
-  protocol_.on_gradient(*this, arrival);
+  protocol_->on_gradient(*this, arrival);
 }
 
 void PeerValues::on_loss(std::uint32_t) {
@@ -62,7 +63,7 @@ void PeerValues::on_exchange(std::uint32_t exchange) {
   end_exchange(exchange);
   if (machines_ && orders_[exchange].kind == ExchangeKind::copy) [[unlikely]]
     return come_back(members_[exchange][0]);
-  protocol_.on_exchange(*this, exchange);
+  protocol_->on_exchange(*this, exchange);
 }
 
 void PeerValues::finish() {
@@ -188,8 +189,8 @@ void PeerValues::count(std::span<const GradientFacts> gradients) {
   for (const GradientFacts& gradient : gradients)
     samples += race_.plans[gradient.plan].recipe.minibatch;
   count_work(gradients.size(), samples);
-  const bool at_once = gradients.size() >= race_.learners || protocol_.k() == 1 ||
-                       (machines_ && protocol_.traits().one_value);
+  const bool at_once = gradients.size() >= race_.learners || protocol_->k() == 1 ||
+                       (machines_ && protocol_->traits().one_value);
   if (at_once) return update(gradients);
   for (const GradientFacts& gradient : gradients) {
     const std::uint64_t number = steps_.step(gradient.learner);
@@ -214,8 +215,8 @@ void PeerValues::update(std::span<const GradientFacts> gradients) {
   ++totals_.updates;
   const double before = std::exchange(totals_.last_update_time, time());
   if (!observer_) return;
-  observer_->on_update(
-      {totals_.updates, time(), time() - before, eta(0, protocol_.gradients_of_step()), gradients});
+  observer_->on_update({totals_.updates, time(), time() - before,
+                        eta(0, protocol_->gradients_of_step()), gradients});
 }
 
 ValueId PeerValues::average(ValueId base, std::span<const Term> terms) {
@@ -414,7 +415,7 @@ ValueId PeerValues::mean() {
 }
 
 void PeerValues::evaluate(Evaluations& evaluations) {
-  evaluations.add(point(protocol_.gradients_of_step(), protocol_.k()), changes_);
+  evaluations.add(point(protocol_->gradients_of_step(), protocol_->k()), changes_);
   const ValueId of_all = mean();
   tape_.evaluate(of_all, terms_);
   for (std::uint32_t learner = 0; learner < race_.learners_evaluated(); ++learner)
@@ -426,7 +427,8 @@ std::span<const ValueId> PeerValues::live() {
   live_.clear();
   for (const Peer& peer : peers_) live_.push_back(peer.value);
   if (machines_) live_.push_back(0);  // at which they begin anew
-  if (!finished_) protocol_.hold(live_);
+  if (restarts_) hold_checkpoint();
+  if (!finished_) protocol_->hold(live_);
   std::vector<std::uint32_t> order(live_.size());
   std::iota(order.begin(), order.end(), 0);
   const auto id = [this](std::uint32_t place) { return live_[place]; };

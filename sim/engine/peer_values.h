@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "sim/engine/machines.h"
 #include "sim/engine/owner.h"
 #include "sim/engine/race.h"
+#include "sim/engine/restarts.h"
 #include "sim/engine/step_count.h"
 #include "sim/engine/tape_writer.h"
 #include "sim/observer.h"
@@ -33,7 +35,8 @@ class PeerValues final : public Owner, private Peers {
 
   /// Events that it may have pending at once: Engine's `exchanges`.
   static std::uint32_t events(const Race& race) {
-    return race.transit.failures ? 2 * race.learners : race.learners;
+    const auto& failures = race.transit.failures;
+    return (failures ? 2 : 1) * race.learners + (failures && failures->checkpoint);
   }
 
   void start() override;
@@ -41,9 +44,9 @@ class PeerValues final : public Owner, private Peers {
   void on_loss(std::uint32_t learner) override;
   void on_return(std::uint32_t learner) override;
   void on_exchange(std::uint32_t exchange) override;
-  void on_timer() override { protocol_.on_timer(*this); }
+  void on_timer() override { protocol_->on_timer(*this); }
   void on_evaluation(const Evaluation& evaluation) override {
-    protocol_.on_evaluation(*this, evaluation);
+    protocol_->on_evaluation(*this, evaluation);
   }
   void finish() override;
 
@@ -54,6 +57,7 @@ class PeerValues final : public Owner, private Peers {
   const Work& work() const override { return work_; }
   std::span<const std::uint64_t> staleness_counts() const override { return staleness_counts_; }
   std::vector<LearnerTotals> learner_totals() const override;
+  Losses losses() const override { return losses_; }
 
  private:
   enum class Presence : std::uint8_t { present, down, copying, back };
@@ -187,8 +191,18 @@ class PeerValues final : public Owner, private Peers {
   void begin_anew();
   void compute_those_left();
 
+  // Learners that all go back to a checkpoint: restarting_peers.cpp.
+  void use_checkpoints();
+  bool pauses();
+  void save();
+  void restart();
+  void stop_all(std::uint32_t learner);
+  void go_back();
+  void note_unsaved(const GradientFacts& gradient);
+  void hold_checkpoint();
+
   const std::uint32_t replica_;
-  PeerProtocol& protocol_;
+  PeerProtocol* protocol_;
   Observer* const observer_;
   const PeerNetwork* const network_;  // null: communication takes no time
   const bool has_messages_ = tape_.taped() && race_.has_messages();
@@ -208,9 +222,11 @@ class PeerValues final : public Owner, private Peers {
   std::vector<std::uint32_t> exchange_of_;           // [learner], that is in one
   std::uint32_t hearing_ = 0;                        // exchanges under way in which some are heard
   std::vector<std::vector<GradientFacts>> unused_;   // [learner], that have arrived
-  std::optional<std::uint64_t> joins_at_;            // step of the next that comes in
-  std::uint64_t first_step_ = 0;                     // since training last began
-  std::vector<Use> uses_;  // of a step; kept for its memory, as are the next three
+  Losses losses_;
+  std::unique_ptr<Restarts> restarts_;     // null: nobody goes back
+  std::optional<std::uint64_t> joins_at_;  // step of the next that comes in
+  std::uint64_t first_step_ = 0;           // since training last began
+  std::vector<Use> uses_;                  // of a step; kept for its memory, as are the next three
   std::vector<GradientFacts> used_;
   std::vector<Term> terms_, read_;
   std::vector<ValueId> live_;

@@ -129,6 +129,7 @@ void Run::count(const TimingPlane& plane) {
   record_.totals = plane.totals();
   record_.staleness_counts.assign(counts.begin(), counts.end());
   record_.learners = plane.learner_totals();
+  record_.losses = plane.losses();
   record_.utilisation = plane.utilisation();
 }
 

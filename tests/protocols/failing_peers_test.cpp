@@ -41,10 +41,9 @@ class OfLearners final : public StubLaw {
 };
 
 Failures failures(Lists up, Lists down, double reform) {
-  return {std::make_shared<OfLearners>(std::move(up)),
-          std::make_shared<OfLearners>(std::move(down)),
-          {},
-          reform};
+  return {.up = std::make_shared<OfLearners>(std::move(up)),
+          .down = std::make_shared<OfLearners>(std::move(down)),
+          .reform = reform};
 }
 
 /// What happens, a line an event: "2.75 update 1: 0 2", "1.5 lose 1" (a minibatch) and "1-1.5
@@ -411,6 +410,206 @@ TEST_CASE("failing peers: a run ends as deadlocked where all are down and none c
     const RaceRecord record = run_timing(race);
     CHECK(record.status == Status::deadlocked);
     CHECK(record.reason == "at time 2.75 all learners are down, and none of them comes back");
+  }
+}
+
+/// The same where all go back to a checkpoint.
+Race restarting(const std::string& protocol, double fails_at, std::uint64_t updates,
+                double notice = 0) {
+  Race race = three(protocol, fails_at, updates);
+  race.transit.failures->checkpoint = {.every = 5, .cost = 0.5};
+  race.transit.failures->notice = notice;
+  return race;
+}
+
+// Steps take 3.  What was made from 6.5 on is lost at 10, and made again from 12.25 on.
+TEST_CASE("restarting peers: all go back to the last checkpoint, by hand") {
+  const Race race = restarting(R"({"kind": "all-reduce"})", 10, 4);
+  CHECK(log_of(race) == Lines{"1-3 collective 0 1 2", "3 update 1: 0 1 2", "4-6 collective 0 1 2",
+                              "6 update 2: 0 1 2", "7.5-9.5 collective 0 1 2",
+                              "9.5 update 3: 0 1 2", "10 lose 0", "10 lose 1", "10 lose 2",
+                              "13.25-15.25 collective 0 1 2", "15.25 update 3: 0 1 2",
+                              "16.25-18.25 collective 0 1 2", "18.25 update 4: 0 1 2"});
+  Race counted = race;
+  counted.stop.updates.reset();
+  counted.stop.gradients = 12;  // of which those are none that were taken back
+  CHECK(run_timing(counted).totals.time == 18.25);
+  const RaceRecord record = run_timing(race);
+  CHECK(record.totals.applied == 12);
+  CHECK(record.totals.lost == 6);
+  CHECK(record.losses.computing == 3);
+  CHECK(record.losses.taken_back == 3);
+  CHECK(record.staleness_counts == std::vector<std::uint64_t>{12});
+  for (const LearnerTotals& learner : record.learners) {
+    CHECK(learner.busy == 5.5);
+    CHECK(learner.wasted == 1.5);
+    CHECK(learner.gradients == 4);
+  }
+}
+
+TEST_CASE(
+    "restarting peers: an exchange ends where one fails, and a checkpoint that is not there") {
+  CHECK(log_of(restarting(R"({"kind": "all-reduce"})", 5, 2)) ==
+        Lines{"1-3 collective 0 1 2", "3 update 1: 0 1 2", "4-5 collective 0 1 2",
+              "8.25-10.25 collective 0 1 2", "10.25 update 1: 0 1 2",
+              "11.25-13.25 collective 0 1 2", "13.25 update 2: 0 1 2"});
+  CHECK(run_timing(restarting(R"({"kind": "all-reduce"})", 6.25, 3)).totals.lost == 6);
+}
+
+TEST_CASE(
+    "restarting peers: values are those of the checkpoint, the velocity of an outer step too") {
+  const Noisy F;
+  const auto of_all = [&](const std::vector<double>& w, std::uint32_t draw) {
+    return mean_of({F.step(w, 0, draw), F.step(w, 1, draw), F.step(w, 2, draw)});
+  };
+  const std::vector<double> w1 = of_all({1, 1}, 0), w2 = of_all(w1, 1);
+  check_close(losses_of(restarting(R"({"kind": "all-reduce"})", 10, 4)),
+              {F.loss({1, 1}), F.loss(w1), F.loss(w2), F.loss(of_all(w2, 2)),
+               F.loss(of_all(of_all(w2, 4), 5))});
+
+  // Rounds of two steps take 4: one to 4, one to 8 and a checkpoint, one to 12.5.
+  const std::string outer = R"({"kind": "local-sgd", "tau": 2, "outer": {"momentum": 0.5}})";
+  std::vector<double> x{1, 1}, v{0, 0}, saved_x, saved_v, mean;
+  const auto round = [&](std::uint32_t draw) {
+    std::vector<std::vector<double>> ends;
+    for (std::uint32_t i = 0; i < 3; ++i) ends.push_back(F.step(F.step(x, i, draw), i, draw + 1));
+    mean = mean_of(ends);
+    for (std::size_t i = 0; i < 2; ++i) v[i] = 0.5 * v[i] + x[i] - mean[i], x[i] -= v[i];
+  };
+  round(0), round(2);
+  saved_x = x, saved_v = v;
+  round(4);
+  x = saved_x, v = saved_v;
+  round(7), round(9);
+  const Race race = restarting(outer, 13, 8);
+  CHECK(run_timing(race).losses.taken_back == 6);
+  const double last = losses_of(race).back();
+  CHECK(std::abs(last - F.loss(mean)) <= 1e-12 * last);
+}
+
+TEST_CASE("restarting peers: who is told in time leaves behind a checkpoint, and loses nothing") {
+  const Race told = restarting(R"({"kind": "all-reduce"})", 8, 3, 4);
+  CHECK(log_of(told) == Lines{"1-3 collective 0 1 2", "3 update 1: 0 1 2", "4-6 collective 0 1 2",
+                              "6 update 2: 0 1 2", "11.25-13.25 collective 0 1 2",
+                              "13.25 update 3: 0 1 2"});
+  CHECK(run_timing(told).totals.lost == 0);
+  CHECK(run_timing(told).learners[1].exchanged.down == 3.5);
+  CHECK(run_timing(restarting(R"({"kind": "all-reduce"})", 8, 3, 0.5)).totals.lost == 3);
+
+  Race shrinking = three(R"({"kind": "all-reduce"})", 8, 3);
+  shrinking.transit.failures->notice = 4;
+  CHECK(log_of(shrinking) == Lines{"1-3 collective 0 1 2", "3 update 1: 0 1 2",
+                                   "4-6 collective 0 1 2", "6 update 2: 0 1 2",
+                                   "7-8 collective 0 2", "8 update 3: 0 2"});
+  CHECK(run_timing(shrinking).totals.lost == 0);
+}
+
+TEST_CASE("restarting peers: without failures nothing is other than it was") {
+  for (const std::string protocol :
+       {R"({"kind": "all-reduce", "accumulate": 2})", R"({"kind": "local-sgd", "tau": 3})"}) {
+    const Race plain = by_hand(protocol, 3, std::vector<double>(400, 1.0), 30);
+    Race race = plain;
+    race.transit.failures = failures({{}, {}, {}}, {{}, {}, {}}, 1);
+    race.transit.failures->notice = 1;
+    race.transit.failures->checkpoint = {.every = 5, .cost = 0};
+    CHECK(losses_of(race) == losses_of(plain));
+    CHECK(run_timing(race).totals.time == run_timing(plain).totals.time);
+  }
+}
+
+TEST_CASE("restarting peers: a run ends as deadlocked where one does not come back") {
+  Race race = restarting(R"({"kind": "all-reduce"})", 10, 100);
+  race.transit.failures = failures({{}, {10}, {}}, {{}, {}, {}}, 0);
+  race.transit.failures->checkpoint = {.every = 5, .cost = 0.5};
+  const RaceRecord record = run_timing(race);
+  CHECK(record.status == Status::deadlocked);
+  CHECK(record.reason ==
+        "at time 10 learner 1 fails and does not come back, and the others wait for it");
+}
+
+// The engine checks that times add up to the clock; what is read later must be kept, however short
+// segments of the tape are.
+TEST_CASE("restarting peers: on random clusters every minibatch is used or lost, by one cause") {
+  std::mt19937 random(2);
+  const auto between = [&](double low, double high) {
+    return number_text(std::uniform_real_distribution<>(low, high)(random));
+  };
+  std::uint64_t computing = 0, unused = 0, taken_back = 0;
+  for (int cluster = 0; cluster < 24; ++cluster) {
+    const std::string& protocol = all_protocols[static_cast<std::size_t>(cluster) % 4];
+    CAPTURE(cluster);
+    const Point point = point_from(
+        R"({"cluster": {"learners": 4, "runtime": {"distribution": "exponential", "mean": 1},
+        "network": {"topology": "mesh", "latency": 0.1, "bandwidth": 10, "model_bytes": 1},
+        "failures": {"up": {"distribution": "exponential", "mean": )" +
+        between(60, 200) + R"(}, "down": {"distribution": "exponential", "mean": )" +
+        between(0.1, 30) + R"(}, "reform": 0.3, "notice": )" + between(0, 15) +
+        R"(, "on_failure": )" +
+        (cluster % 8 < 6 ? R"("restart", "checkpoint": {"every": )" + between(1, 10) +
+                               R"(, "cost": 0.3}}}, "protocol": )"
+                         : R"("shrink"}}, "protocol": )") +
+        protocol + R"(, "stop": {"updates": 200}, "record": {"every_updates": 20},
+        "model": {"kind": "quadratic", "dimensions": 2}, "optimiser": {"momentum": 0.5},
+        "learning_rate": {"kind": "constant", "eta": 0.1}})");
+    const RaceRecord record = run_training(point);
+    CHECK(record.reason == "");
+    CHECK(record.totals.updates == 200);
+    const Losses& lost = record.losses;
+    computing += lost.computing, unused += lost.unused, taken_back += lost.taken_back;
+    CHECK(record.totals.lost == lost.computing + lost.unused + lost.taken_back);
+    if (cluster % 8 >= 6) CHECK(lost.taken_back == 0);
+    CHECK(record.totals.dispatched >= record.totals.applied + record.totals.lost);
+    CHECK(record.totals.dispatched <= record.totals.applied + record.totals.lost + 4 * 2);
+    std::uint64_t of_learners = 0;
+    for (const LearnerTotals& learner : record.learners) {
+      of_learners += learner.gradients;
+      CHECK(learner.wasted < learner.busy);
+    }
+    CHECK(of_learners == record.totals.applied);
+    RunRecord small = run_race({.race = point.race(), .segment_limit = 1},
+                               make_device(*point.model, {point.device, point.rows}).get());
+    CHECK(small.hash == record.hash);
+  }
+  CHECK(computing > 20);
+  CHECK(unused > 20);
+  CHECK(taken_back > 100);
+}
+
+// Of n machines with exponential times up of mean M each, all are up for M / n at a time.  As each
+// is up for M / (M + R) of the time, they wait for (M / n) ((1 + R / M)^n - 1) in between.  A
+// segment of ten steps and its checkpoint takes, with those two as M' and R',
+//
+//     (M' + R') (exp((tau + C) / M') - 1).
+//
+// 40 runs of 60 segments each; bounds are 4 standard errors of their mean.
+TEST_CASE("restarting peers: a segment and its checkpoint take what renewal theory says") {
+  constexpr double M = 60, R = 3, tau = 10, C = 0.5;
+  double before = 1;
+  for (const int n : {1, 2, 4, 8}) {
+    CAPTURE(n);
+    const Race race = point_from(R"({"cluster": {"learners": )" + std::to_string(n) + R"(,
+        "runtime": {"distribution": "deterministic", "value": 1}, "failures": {
+        "up": {"distribution": "exponential", "mean": 60},
+        "down": {"distribution": "deterministic", "value": 3}, "on_failure": "restart",
+        "checkpoint": {"every": 10, "cost": 0.5}}}, "protocol": {"kind": "all-reduce"},
+        "stop": {"updates": 600}})")
+                          .race();
+    double sum = 0, squares = 0, kept = 0, lost = 0;
+    constexpr int runs = 40, segments = 60;
+    for (std::uint32_t run = 0; run < runs; ++run) {
+      const RaceRecord record = run_timing(race, run);
+      const double time = (record.totals.time + C) / segments;  // the last is not written
+      sum += time, squares += time * time;
+      kept += static_cast<double>(record.totals.applied);
+      lost += static_cast<double>(record.totals.lost);
+    }
+    const double mean = sum / runs, error = std::sqrt((squares / runs - mean * mean) / (runs - 1));
+    const double up = M / n, stand = up * (std::pow(1 + R / M, n) - 1);
+    CHECK(std::abs(mean - (up + stand) * (std::exp((tau + C) / up) - 1)) < 4 * error);
+    CHECK(error < 0.03 * mean);
+    const double goodput = kept / (kept + lost);
+    CHECK(goodput < before - 0.03);
+    before = goodput;
   }
 }
 

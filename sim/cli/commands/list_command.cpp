@@ -186,9 +186,9 @@ advise.csv: a row is one candidate, a point of the sweep
 )";
 
 void print_columns() {
-  print_file(
-      runs_csv({"<swept path>"}, {target_of("loss", "<x>"), target_of("test_error", "<x>")}, true)
-          .page());
+  print_file(runs_csv({"<swept path>"}, {target_of("loss", "<x>"), target_of("test_error", "<x>")},
+                      {.compressed = true, .failures = true})
+                 .page());
   print_file(curve_csv(true, true).page());
   print_file(staleness_csv.page());
   print_file(learners_csv({.encoding = true, .unused = true}).page());

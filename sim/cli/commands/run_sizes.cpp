@@ -26,8 +26,7 @@ DiskSize DiskSize::operator*(double times) const {
 RunSizes::RunSizes(const Scenario& scenario, Compression compression)
     : scenario_(scenario),
       compression_(compression),
-      runs_(runs_csv(scenario.swept_paths, targets_of(scenario.first()),
-                     scenario.first().with_compression())),
+      runs_(runs_csv(scenario.swept_paths, targets_of(scenario.first()), run_columns(scenario))),
       tables_(run_tables(scenario)) {}
 
 double RunSizes::sample(std::string_view file, std::string_view text) {

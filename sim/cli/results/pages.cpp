@@ -25,8 +25,7 @@ CellType type_of_swept(const Scenario& scenario, std::size_t path) {
 
 CsvPage page_of_runs(const Scenario& scenario) {
   const auto& paths = scenario.swept_paths;
-  CsvPage page =
-      runs_csv(paths, targets_of(scenario.first()), scenario.first().with_compression()).page();
+  CsvPage page = runs_csv(paths, targets_of(scenario.first()), run_columns(scenario)).page();
   const auto swept = swept_names(paths);
   for (std::size_t i = 0; i < swept.size(); ++i)
     std::ranges::find(page.columns, swept[i], &Column::name)->type = type_of_swept(scenario, i);

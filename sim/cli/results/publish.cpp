@@ -166,8 +166,8 @@ void write_tables(RunFolder& folder, const std::vector<Theory>& theories,
                   const RunFailures& failures, Format format, const std::function<bool()>& stop,
                   Gathering& gathering) {
   const Scenario& scenario = folder.scenario();
-  const auto runs_file = runs_csv(scenario.swept_paths, targets_of(scenario.first()),
-                                  scenario.first().with_compression());
+  const auto runs_file =
+      runs_csv(scenario.swept_paths, targets_of(scenario.first()), run_columns(scenario));
   Tables tables(folder.files(), scenario, format);
   const auto curves = error_curve_rows(scenario, theories);
   if (!curves.empty()) tables.add(theory_csv.page(), theory_csv, curves);

@@ -81,6 +81,50 @@ void add_compression_columns(std::vector<CsvColumn<RunRow>>& columns) {
       Role::count, [](auto&, const ExchangeTotals& all) { return all.received; });
 }
 
+void add_failure_columns(std::vector<CsvColumn<RunRow>>& columns) {
+  const auto add = [&](const char* name, const char* unit, Meaning meaning, Role role, auto of) {
+    columns.emplace_back(
+        name, unit, meaning,
+        [of](auto& run) -> std::optional<double> {
+          const auto& failures = run.at.cluster.transit.failures;
+          if (!failures || !failures->tells_costs) return {};
+          return of(run);
+        },
+        role);
+  };
+  add("goodput", "fraction",
+      {"of minibatches that have ended, those whose gradients are in the model at the end",
+       "gradients_applied / (applied + dropped + cancelled + lost)"},
+      Role::result, [](auto& run) {
+        const Totals& made = run.result.totals;
+        const std::uint64_t ended = made.applied + made.dropped + made.cancelled + made.lost;
+        return ratio(static_cast<double>(made.applied), ended);
+      });
+  add("effective_time", "fraction",
+      {"of the learners' time, in which they computed what was not wasted",
+       "sum over learners of busy - wasted / (P sim_time)"},
+      Role::result, [](auto& run) {
+        return run.result.failures.useful / (run.at.cluster.learners * run.result.totals.time);
+      });
+  add("mean_members", "learners",
+      {"up, mean over time", "P - sum over learners of down / sim_time"}, Role::result,
+      [](auto& run) {
+        const double down = run.result.exchanged ? run.result.exchanged->down : 0;
+        return run.at.cluster.learners - down / run.result.totals.time;
+      });
+  const auto add_lost = [&](const char* name, const char* meaning, std::uint64_t Losses::*of) {
+    add(name, "minibatches", meaning, Role::count, [of](auto& run) {
+      const bool server = run.at.make_protocol().has_server();
+      return server ? not_known : static_cast<double>(run.result.failures.losses.*of);
+    });
+  };
+  add_lost("lost_computing", "of gradients_lost, under way when a learner failed",
+           &Losses::computing);
+  add_lost("lost_unused", "of them, done and not yet used", &Losses::unused);
+  add_lost("lost_taken_back", "of them, used since the checkpoint that all went back to",
+           &Losses::taken_back);
+}
+
 /// Whether a run has it that failed.
 bool is_of_all_runs(const Column& column) {
   return column.role == Role::run || column.role == Role::setting || column.role == Role::theory;
@@ -216,8 +260,17 @@ std::vector<std::string> swept_names(std::vector<std::string> paths) {
   return paths;
 }
 
+RunColumns run_columns(const Scenario& scenario) {
+  const auto tells = [](const Point& point) {
+    const auto& failures = point.cluster.transit.failures;
+    return failures && failures->tells_costs;
+  };
+  return {.compressed = scenario.first().with_compression(),
+          .failures = std::ranges::any_of(scenario.points, tells)};
+}
+
 CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept, const std::vector<Target>& targets,
-                         bool compressed) {
+                         RunColumns more) {
   using R = RunRow;
   std::vector<CsvColumn<R>> columns{
       {"point", point_meaning},
@@ -286,7 +339,9 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept, const std::vecto
   columns.emplace_back("final_hash", "", "of the parameters", hash_of);
   columns.emplace_back(
       "gradients_lost", "minibatches",
-      "in the hands of a learner when it failed (cluster.failures)",
+      "in the hands of a learner when it failed, or made since the checkpoint that all went back "
+      "to "
+      "(cluster.failures)",
       [](auto& run) { return run.result.totals.lost; }, Role::count);
   columns.emplace_back(
       "label", "", "name of the point among the others",
@@ -318,7 +373,8 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept, const std::vecto
   add_utilisation("server_utilisation",
                   "of sim_time in which the server itself (cluster.server) was busy",
                   &Utilisation::server);
-  if (compressed) add_compression_columns(columns);
+  if (more.compressed) add_compression_columns(columns);
+  if (more.failures) add_failure_columns(columns);
   for (auto& column : columns) {
     if (!is_of_all_runs(column)) leave_out_where_failed(column);
   }

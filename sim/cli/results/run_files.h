@@ -103,11 +103,18 @@ constexpr std::string_view point_meaning = "its number, from 0; the first swept 
                                "K in force, of an update; without a server P where an update is a "
                                "step of every learner, 1 where it is a step of one";
 
-/// swept: the paths of the sweep; targets: targets_of() the first point; compressed: whether a
-/// point has compression.
+/// Columns of runs.csv that some scenarios have.
+struct RunColumns {
+  bool compressed = false;  // there is compression
+  bool failures = false;    // their costs are told
+};
+/// Of the scenario's points.
+RunColumns run_columns(const Scenario& scenario);
+
+/// swept: the paths of the sweep; targets: targets_of() the first point.
 CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept, const std::vector<Target>& targets,
-                         bool compressed);
-/// by_learner: with the rows of each learner's value; compressed: as above.
+                         RunColumns more);
+/// by_learner: with the rows of each learner's value; compressed: there is compression.
 const CsvFile<CurveRow>& curve_csv(bool by_learner, bool compressed);
 /// Of the scenario's points, which all have such rows if one has.
 const CsvFile<CurveRow>& curve_csv(const Point& point);

@@ -29,6 +29,8 @@ auto parts(Evaluation& of) {
 }
 auto parts(CurvePoint& of) { return std::tie(of.point, of.evaluation); }
 auto parts(Utilisation& of) { return std::tie(of.link, of.server); }
+auto parts(Losses& of) { return std::tie(of.computing, of.unused, of.taken_back); }
+auto parts(FailureCosts& of) { return std::tie(of.losses, of.useful); }
 auto parts(RanOut& of) { return std::tie(of.file, of.learner, of.draws, of.times); }
 auto parts(RunResult& of) {
   return std::tie(of.status, of.reason, of.totals, of.last, of.first_loss, of.gradients_computed,
@@ -108,6 +110,12 @@ std::optional<ExchangeTotals> exchanged_by(const std::vector<LearnerTotals>& lea
   return sum;
 }
 
+double useful_time(const std::vector<LearnerTotals>& learners) {
+  double sum = 0;
+  for (const LearnerTotals& learner : learners) sum += learner.busy - learner.wasted;
+  return sum;
+}
+
 }  // namespace
 
 RunResult result_of(const RunRecord& record, const Cluster& cluster,
@@ -122,6 +130,7 @@ RunResult result_of(const RunRecord& record, const Cluster& cluster,
           .hash = record.hash,
           .exchanged = exchanged_by(record.learners),
           .utilisation = record.utilisation,
+          .failures = {record.losses, useful_time(record.learners)},
           .target_times = std::move(target_times),
           .target_intervals = std::move(target_intervals),
           .ran_out = replays_that_ran_out(cluster, record.learners)};
@@ -131,12 +140,14 @@ std::string bytes_of(const RunResult& result) {
   std::string bytes;
   RunResult copy = result;
   put(bytes, copy);
+  put(bytes, copy.failures);
   return bytes;
 }
 
 RunResult result_from(std::string_view bytes) {
   RunResult result;
   get(bytes, result);
+  if (!bytes.empty()) get(bytes, result.failures);  // as programs wrote it that knew of them
   if (!bytes.empty()) throw std::runtime_error(no_result);
   return result;
 }

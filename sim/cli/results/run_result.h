@@ -11,6 +11,12 @@
 
 namespace gradrace {
 
+/// What failures of learners cost, besides the minibatches that were lost.
+struct FailureCosts {
+  Losses losses;
+  double useful = 0;  // sum over learners of the time in which they computed what was not wasted
+};
+
 /// What runs.csv and the closing table say of a run that has ended, except what its point says.
 struct RunResult {
   Status status = Status::interrupted;
@@ -22,6 +28,7 @@ struct RunResult {
   std::uint64_t hash = 0;                   // of the final parameters
   std::optional<ExchangeTotals> exchanged;  // sum over learners; none where they are not followed
   std::optional<Utilisation> utilisation;
+  FailureCosts failures;
   std::vector<double> target_times;      // NaN: not reached; in the order of targets_of()
   std::vector<double> target_intervals;  // from the evaluation before to that one
   std::vector<RanOut> ran_out;           // replays of measured times

@@ -6,6 +6,7 @@
 
 #include "distributions/measured.h"
 #include "sim/cli/scenario/network/network.h"
+#include "sim/message_text.h"
 
 namespace gradrace {
 
@@ -51,6 +52,49 @@ void visit_server(Fields& fields, std::optional<ServerTimes>& server) {
   fields.close();
 }
 
+/// Without a server.
+void visit_failures_of_peers(Fields& fields, Failures& read) {
+  std::optional<double> reform, notice;
+  fields.real("reform", reform, at_least(0),
+              "without a server: time before an exchange that lost a member begins again with the "
+              "others, or, with restart, before all go on once all are up (default: 0)");
+  read.reform = reform.value_or(0);
+  fields.real("notice", notice, at_least(0),
+              "without a server: time before its failure at which a learner is told (default: 0); "
+              "it begins no further step or round, and leaves without losing anything if that is "
+              "soon enough, with restart once a checkpoint has been written for it");
+  read.notice = notice.value_or(0);
+  if (read.up && read.notice > read.up->mean())
+    fields.complain(
+        "notice",
+        "is longer than a learner is up, in the mean, which is " + short_number(read.up->mean()),
+        "0 to " + short_number(read.up->mean()));
+  constexpr std::string_view ways[] = {"shrink", "restart"};
+  std::string on_failure;
+  fields.choice("on_failure", on_failure, ways, Need::none,
+                "without a server, shrink: the others go on (default); restart: all wait until all "
+                "are up, and go back to the last checkpoint.  Where it is said runs.csv tells what "
+                "failures cost: goodput, effective_time, lost_..., mean_members");
+  read.tells_costs = !on_failure.empty();
+  if (on_failure == "restart") read.checkpoint.emplace();
+  if (!fields.open(
+          "checkpoint", read.checkpoint ? Need::required : Need::none,
+          "of restart: values, state of optimisers and of the protocol, and the work done; "
+          "that of the start is there"))
+    return;
+  Failures::Checkpoint checkpoint;
+  fields.real("every", checkpoint.every, Need::required, positive(),
+              "time after the last one, or after all went on from it, from which on one is written "
+              "when all have made a step or a round");
+  fields.real("cost", checkpoint.cost, Need::defaulted, at_least(0),
+              "time to write one, in which nobody computes");
+  if (on_failure != "restart")
+    fields.complain("", "is what all go back to with on_failure: restart",
+                    "on_failure: \"restart\" beside it, or without it");
+  read.checkpoint = checkpoint;
+  fields.close();
+}
+
 void visit_failures(Fields& fields, std::optional<Failures>& failures, std::uint32_t learners) {
   if (!fields.open(
           "failures", Need::none,
@@ -75,11 +119,7 @@ void visit_failures(Fields& fields, std::optional<Failures>& failures, std::uint
     fields.complain("learners", "names a learner twice", "each number once");
   if (fields.good() && fields.has("learners") && read.learners.empty())
     fields.complain("learners", "names nobody, so that none fails", "numbers, or without failures");
-  std::optional<double> reform;
-  fields.real("reform", reform, at_least(0),
-              "without a server: time before an exchange that lost a member begins again with the "
-              "others (default: 0)");
-  read.reform = reform.value_or(0);
+  visit_failures_of_peers(fields, read);
   if (read.up && !(read.up->mean() > 0)) {
     fields.complain("up", "lasts no time, so that nothing would ever be computed",
                     "a law with mean > 0");

@@ -39,8 +39,14 @@ void check_server(Fields& fields, const Point& point) {
                     "mean");
   }
   const auto& failures = point.cluster.transit.failures;
-  fields.idle("cluster.failures.reform", failures && failures->reform > 0,
-              "is for exchanges of learners without a server", "0, or without it");
+  const auto of_peers = [&](const std::string& key, bool is_said) {
+    fields.idle("cluster.failures." + key, failures && is_said, "is for learners without a server",
+                "0, or without it");
+  };
+  of_peers("reform", failures && failures->reform > 0);
+  of_peers("notice", failures && failures->notice > 0);
+  fields.idle("cluster.failures.on_failure", failures && failures->checkpoint,
+              "restart is for learners without a server", "shrink, or without it");
   check_shards(fields, point);
 }
 
@@ -87,12 +93,26 @@ bool goes_on_without(const AnyProtocol& protocol) {
   return !protocol.has_server() && protocol->traits().goes_on_without;
 }
 
+bool goes_back(const AnyProtocol& protocol) {
+  return !protocol.has_server() && protocol->traits().goes_back;
+}
+
 /// Of learners without a server.
 void check_failures(Fields& fields, const Point& point, const AnyProtocol& protocol) {
   const Traits traits = protocol->traits();
   if (!traits.goes_on_without)
     fields.complain("cluster.failures", "is not for this protocol, which waits for all learners",
                     protocols_with(goes_on_without) + ", or a protocol of a server");
+  const Failures& failures = *point.cluster.transit.failures;
+  const auto need_steps = [&](const char* key, bool is_said, const char* otherwise) {
+    if (is_said && !traits.goes_back)
+      fields.complain(std::string("cluster.failures.") + key,
+                      "is for protocols whose learners begin steps or rounds together, and whose "
+                      "tau follows no loss",
+                      std::string(otherwise) + "; or " + protocols_with(goes_back));
+  };
+  need_steps("on_failure", failures.checkpoint.has_value(), "shrink");
+  need_steps("notice", failures.notice > 0, "0");
   if (!traits.no_failures.empty())
     fields.complain("protocol." + std::string(traits.no_failures),
                     "does not go with learners that fail (cluster.failures)",

@@ -41,6 +41,7 @@ WITHOUT_SERVER = [
         ],
     },
 ]
+FAILING = {"up": {"distribution": "exponential", "mean": 20}, "down": {"distribution": "exponential", "mean": 2}}
 
 
 class Output(ProgramTest):
@@ -246,7 +247,10 @@ class Output(ProgramTest):
         compressed = self.run_small("compressed", scenario=changed(quadratic, compression={"kind": "qsgd", "bits": 4, "encode": 0.01}))
         of_messages = ["bits_per_coordinate", "bytes_pushed", "bytes_pulled"]
         self.assertEqual(list(rows(compressed / "runs.csv")[0]), [*found["runs.csv"], *of_messages])
-        found["runs.csv"] += of_messages
+        failing = changed(quadratic, cluster={**quadratic["cluster"], "failures": {**FAILING, "on_failure": "shrink"}})
+        of_failures = ["goodput", "effective_time", "mean_members", "lost_computing", "lost_unused", "lost_taken_back"]
+        self.assertEqual(list(rows(self.run_small("failing", scenario=failing) / "runs.csv")[0]), [*found["runs.csv"], *of_failures])
+        found["runs.csv"] += of_messages + of_failures
         found["learners.csv"] += ["encoding", "gradients_dropped", "longest_unused"]
         peers = changed(SMALL, sweep=None, protocol={"kind": "all-reduce"}, record={"evaluate": "each"}, compression={"kind": "sign", "memory": {}})
         by_learner = rows(self.run_small("peers", scenario=peers) / "curve.csv")
@@ -395,6 +399,31 @@ class Output(ProgramTest):
                     self.assertEqual(float(row["encoding"]) > 0, row["point"] == "1")
                 again = [{name: row[name] for name in free[0]} for row in table if row["point"] == "0"]
                 self.assertEqual(again, free)
+
+    def test_runs_tell_what_failures_cost_where_it_is_said_how_they_are_met(self):
+        restart = {"on_failure": "restart", "checkpoint": {"every": 5, "cost": 0.5}, "reform": 0.25}
+        scenario = {
+            "name": "failing",
+            "cluster": {"learners": 3, "runtime": {"distribution": "deterministic", "value": 1}, "failures": FAILING},
+            "protocol": {"kind": "all-reduce"},
+            "stop": {"updates": 100},
+        }
+        ways = [{**FAILING, "on_failure": "shrink"}, {**FAILING, **restart}]
+        out = self.run_small("ways", scenario=changed(scenario, sweep={"cluster.failures": ways}))
+        learners = rows(out / "learners.csv")
+        for run in rows(out / "runs.csv"):
+            number = {name: float(text) for name, text in run.items() if re.fullmatch(r"[\d.e+-]+", text)}
+            its = [row for row in learners if (row["point"], row["replica"]) == (run["point"], run["replica"])]
+            total = {name: sum(float(row[name]) for row in its) for name in ("busy", "wasted", "down")}
+            whole = 3 * number["sim_time"]
+            self.assertAlmostEqual(number["effective_time"], (total["busy"] - total["wasted"]) / whole)
+            self.assertAlmostEqual(number["mean_members"], 3 * (1 - total["down"] / whole))
+            applied, lost = number["gradients_applied"], number["gradients_lost"]
+            self.assertAlmostEqual(number["goodput"], applied / (applied + lost))
+            self.assertEqual(lost, number["lost_computing"] + number["lost_unused"] + number["lost_taken_back"])
+            self.assertEqual(number["lost_taken_back"] > 0, run["point"] == "1")
+            self.assertLess(number["effective_time"], number["goodput"])
+        self.assertNotIn("goodput", rows(self.run_small("not_said", scenario=scenario) / "runs.csv")[0])
 
     def test_learners_tell_who_starves_where_staleness_is_bounded(self):
         scenario = {
