@@ -107,8 +107,7 @@ class DPsgd final : public PeerProtocol {
     ++step;
     Learner& state = learners_[learner];
     state.shown = state.mixed = state.begun = state.from = step;
-    peers.join_at(learner, step);
-    peers.compute(learner);
+    peers.compute(learner, step);
     if (!adapt_first_) show(peers, learner);
   }
 

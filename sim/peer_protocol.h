@@ -54,12 +54,12 @@ class Peers {
   /// The idle learner starts its next minibatch at its value.  One that is back has that of the
   /// lowest-numbered of its neighbours that are present.
   virtual void compute(std::uint32_t learner) = 0;
+  /// The same of one that is back, at that step, from 0 at the last start(), of those that learners
+  /// make together.  Without a step it is where the learner is that it copies.
+  virtual void compute(std::uint32_t learner, std::uint64_t step) = 0;
   /// The same for every learner that is present or back, in the order of their numbers; all are
   /// idle.  They may have to wait first, where checkpoints are written.
   virtual void compute_all() = 0;
-  /// The learner, which is back and will compute, is at that step, from 0 at the last start(), of
-  /// those that learners make together.  Without this it is where the learner is that it copies.
-  virtual void join_at(std::uint32_t learner, std::uint64_t step) = 0;
   /// The learner's minibatch; null if it is idle.
   virtual const GradientFacts* computing(std::uint32_t learner) const = 0;
   /// When the minibatch that it computes will be there.

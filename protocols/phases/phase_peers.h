@@ -75,8 +75,8 @@ class PhasePeers final : public Peers {
   std::uint64_t updates() const override { return peers_->updates(); }
   std::uint32_t per_node() const override { return peers_->per_node(); }
   std::span<const std::uint32_t> present() const override { return peers_->present(); }
-  void join_at(std::uint32_t learner, std::uint64_t step) override {
-    peers_->join_at(learner, step);
+  void compute(std::uint32_t learner, std::uint64_t step) override {
+    peers_->compute(learner, step);
   }
   /// After all arrivals of the instant, one of which may end the phase.
   void compute(std::uint32_t learner) override {

@@ -120,7 +120,12 @@ void PeerValues::come_back(std::uint32_t learner) {
   protocol_->on_return(*this, learner);
 }
 
-void PeerValues::admit(std::uint32_t learner) {
+void PeerValues::compute(std::uint32_t learner, std::uint64_t step) {
+  admit(learner, step);
+  compute(learner);
+}
+
+void PeerValues::admit(std::uint32_t learner, std::optional<std::uint64_t> step) {
   Peer& peer = peers_[learner];
   GRADRACE_CHECK(peer.presence == Presence::back, "a learner that is down or copies computes");
   std::uint64_t steps = steps_.all();
@@ -129,7 +134,7 @@ void PeerValues::admit(std::uint32_t learner) {
     change(peer, peers_[source].value);
     steps = steps_.of(source);
   }
-  if (joins_at_) steps = first_step_ + *std::exchange(joins_at_, {});
+  if (step) steps = first_step_ + *step;
   peer.presence = Presence::present;
   present_.insert(std::ranges::lower_bound(present_, learner), learner);
   steps_.join(learner, steps);

@@ -79,8 +79,8 @@ class PeerValues final : public Owner, private Peers {
   std::uint32_t per_node() const override;
   std::span<const std::uint32_t> present() const override { return present_; }
   void compute(std::uint32_t learner) override;
+  void compute(std::uint32_t learner, std::uint64_t step) override;
   void compute_all() override;
-  void join_at(std::uint32_t, std::uint64_t step) override { joins_at_ = step; }
   const GradientFacts* computing(std::uint32_t learner) const override;
   double due(std::uint32_t learner) const override { return engine_.due(learner); }
   ValueId value(std::uint32_t learner) const override { return peers_[learner].value; }
@@ -187,7 +187,7 @@ class PeerValues final : public Owner, private Peers {
   std::uint32_t source_of(std::uint32_t learner) const;
   void copy(std::uint32_t learner);
   void come_back(std::uint32_t learner);
-  void admit(std::uint32_t learner);
+  void admit(std::uint32_t learner, std::optional<std::uint64_t> step = {});
   void begin_anew();
   void compute_those_left();
 
@@ -223,10 +223,9 @@ class PeerValues final : public Owner, private Peers {
   std::uint32_t hearing_ = 0;                        // exchanges under way in which some are heard
   std::vector<std::vector<GradientFacts>> unused_;   // [learner], that have arrived
   Losses losses_;
-  std::unique_ptr<Restarts> restarts_;     // null: nobody goes back
-  std::optional<std::uint64_t> joins_at_;  // step of the next that comes in
-  std::uint64_t first_step_ = 0;           // since training last began
-  std::vector<Use> uses_;                  // of a step; kept for its memory, as are the next three
+  std::unique_ptr<Restarts> restarts_;  // null: nobody goes back
+  std::uint64_t first_step_ = 0;        // since training last began
+  std::vector<Use> uses_;               // of a step; kept for its memory, as are the next three
   std::vector<GradientFacts> used_;
   std::vector<Term> terms_, read_;
   std::vector<ValueId> live_;

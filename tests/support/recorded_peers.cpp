@@ -25,8 +25,8 @@ class RecordedPeers final : public Peers {
   std::uint64_t updates() const override { return peers_.updates(); }
   std::uint32_t per_node() const override { return peers_.per_node(); }
   Members present() const override { return peers_.present(); }
-  void join_at(std::uint32_t learner, std::uint64_t step) override {
-    peers_.join_at(learner, step);
+  void compute(std::uint32_t learner, std::uint64_t step) override {
+    peers_.compute(learner, step);
   }
   void compute(std::uint32_t learner) override {
     note(PeerOrder::Kind::compute, {&learner, 1});
