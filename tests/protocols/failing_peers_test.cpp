@@ -271,14 +271,49 @@ TEST_CASE("failing peers: weights of d-psgd are doubly stochastic among those wh
   }
 }
 
+// 1 can ask 0 alone once 2 has failed, and 2 again once it computes.
 TEST_CASE("failing peers: ad-psgd asks those who are left, by hand") {
-  // 1 asks 0 or 2 and fails in the exchange, and nobody else asks.
-  const Lines lines =
-      log_of(three(R"({"kind": "ad-psgd", "graph": "bipartite-exponential"})", 1.25, 8));
-  CHECK(std::ranges::count(lines, "1.25 lose 1") == 1);
-  const auto alone = [](const std::string& line) { return line.starts_with("1.25-1.5 pair"); };
-  CHECK(std::ranges::count_if(lines, alone) == 1);
-  CHECK(std::ranges::count(lines, "3.25-3.75 copy 1 of 0") == 1);
+  const std::string protocol = R"({"kind": "ad-psgd", "graph": "bipartite-exponential"})";
+  Race race = three(protocol, 0, 10);
+  race.transit.failures = failures({{}, {}, {0.5}}, {{}, {}, {4}}, 0.25);
+  CHECK(log_of(race) == Lines{"0.5 lose 2", "1 update 1: 0", "1-1.5 pair 0 1", "1.5 update 2: 1",
+                              "2 update 3: 0", "2-2.5 pair 0 1", "2.5 update 4: 1", "3 update 5: 0",
+                              "3-3.5 pair 0 1", "3.5 update 6: 1", "4 update 7: 0",
+                              "4-4.5 pair 0 1", "4.5 update 8: 1", "5 update 9: 0",
+                              "4.5-5 copy 2 of 1", "5-5.5 pair 0 1", "5.5 update 10: 1"});
+
+  // Of two, the one asked fails in the exchange: the other applies its gradients alone.
+  Race two = by_hand(protocol, 2, std::vector<double>(100, 1.0), 6);
+  two.transit.failures = failures({{1.25}, {}}, {{2}, {}}, 0.25);
+  CHECK(log_of(two) == Lines{"1 update 1: 0", "1.25 lose 0", "1-1.25 pair 0 1", "1.25-1.5 pair 1",
+                             "1.5 update 2: 1", "2 update 3: 1", "3 update 4: 1",
+                             "3.25-3.75 copy 0 of 1", "4-4.5 pair 0 1", "4.5 update 5: 1",
+                             "4.75 update 6: 0"});
+}
+
+// Groups are of all: 0's, which 1 leaves in the exchange; 2's, made with 1 and begun without it;
+// 0's next, made without it.
+TEST_CASE("failing peers: ripples' groups go on without who fails, by hand") {
+  const Race race = three(R"({"kind": "ripples", "schedule": "random", "group": 3})", 1.25, 6);
+  CHECK(log_of(race) == Lines{"1 update 1: 0", "1 update 2: 1", "1 update 3: 2",
+                              "1-1.25 collective 0 1 2", "1.25-2.5 collective 0 2",
+                              "3.5 update 4: 0", "3.25-3.75 copy 1 of 0", "3.5-4.5 collective 0 2",
+                              "4.75 update 5: 1", "5.5 update 6: 2", "5.5-5.5 collective 0 2"});
+  const Noisy F;
+  std::vector<std::vector<double>> x(3, {1, 1});
+  std::vector<double> expected{F.loss(x[0])};
+  const auto step = [&](std::uint32_t i, std::uint32_t draw, bool all) {
+    x[i] = F.step(x[i], i, draw);
+    expected.push_back(F.loss(all ? mean_of(x) : mean_of({x[0], x[2]})));
+  };
+  const auto average = [&] { x[0] = x[2] = mean_of({x[0], x[2]}); };
+  step(0, 0, true), step(1, 0, true), step(2, 0, true);
+  average();
+  step(0, 1, false);
+  x[1] = x[0];
+  average();
+  step(1, 1, true), step(2, 1, true);
+  check_close(losses_of(race), expected);
 }
 
 const std::vector<std::string> all_protocols{
