@@ -86,16 +86,15 @@ void add_failure_columns(std::vector<CsvColumn<RunRow>>& columns) {
     columns.emplace_back(
         name, unit, meaning,
         [of](auto& run) -> std::optional<double> {
-          const auto& failures = run.at.cluster.transit.failures;
-          if (!failures || !failures->tells_costs) return {};
-          return of(run);
+          if (!run.result.failures) return {};
+          return of(run, *run.result.failures);
         },
         role);
   };
   add("goodput", "fraction",
       {"of minibatches that have ended, those whose gradients are in the model at the end",
        "gradients_applied / (applied + dropped + cancelled + lost)"},
-      Role::result, [](auto& run) {
+      Role::result, [](auto& run, auto&) {
         const Totals& made = run.result.totals;
         const std::uint64_t ended = made.applied + made.dropped + made.cancelled + made.lost;
         return ratio(static_cast<double>(made.applied), ended);
@@ -103,19 +102,19 @@ void add_failure_columns(std::vector<CsvColumn<RunRow>>& columns) {
   add("effective_time", "fraction",
       {"of the learners' time, in which they computed what was not wasted",
        "sum over learners of busy - wasted / (P sim_time)"},
-      Role::result, [](auto& run) {
-        return run.result.failures.useful / (run.at.cluster.learners * run.result.totals.time);
+      Role::result, [](auto& run, auto& costs) {
+        return costs.useful / (run.at.cluster.learners * run.result.totals.time);
       });
   add("mean_members", "learners",
       {"up, mean over time", "P - sum over learners of down / sim_time"}, Role::result,
-      [](auto& run) {
+      [](auto& run, auto&) {
         const double down = run.result.exchanged ? run.result.exchanged->down : 0;
         return run.at.cluster.learners - down / run.result.totals.time;
       });
   const auto add_lost = [&](const char* name, const char* meaning, std::uint64_t Losses::*of) {
-    add(name, "minibatches", meaning, Role::count, [of](auto& run) {
+    add(name, "minibatches", meaning, Role::count, [of](auto& run, auto& costs) {
       const bool server = run.at.make_protocol().has_server();
-      return server ? not_known : static_cast<double>(run.result.failures.losses.*of);
+      return server ? not_known : static_cast<double>(costs.losses.*of);
     });
   };
   add_lost("lost_computing", "of gradients_lost, under way when a learner failed",

@@ -110,10 +110,12 @@ std::optional<ExchangeTotals> exchanged_by(const std::vector<LearnerTotals>& lea
   return sum;
 }
 
-double useful_time(const std::vector<LearnerTotals>& learners) {
-  double sum = 0;
-  for (const LearnerTotals& learner : learners) sum += learner.busy - learner.wasted;
-  return sum;
+std::optional<FailureCosts> costs_of(const RunRecord& record, const Cluster& cluster) {
+  if (!cluster.transit.failures || !cluster.transit.failures->tells_costs) return {};
+  FailureCosts costs{.losses = record.losses};
+  for (const LearnerTotals& learner : record.learners)
+    costs.useful += learner.busy - learner.wasted;
+  return costs;
 }
 
 }  // namespace
@@ -130,7 +132,7 @@ RunResult result_of(const RunRecord& record, const Cluster& cluster,
           .hash = record.hash,
           .exchanged = exchanged_by(record.learners),
           .utilisation = record.utilisation,
-          .failures = {record.losses, useful_time(record.learners)},
+          .failures = costs_of(record, cluster),
           .target_times = std::move(target_times),
           .target_intervals = std::move(target_intervals),
           .ran_out = replays_that_ran_out(cluster, record.learners)};
@@ -140,14 +142,14 @@ std::string bytes_of(const RunResult& result) {
   std::string bytes;
   RunResult copy = result;
   put(bytes, copy);
-  put(bytes, copy.failures);
+  if (copy.failures) put(bytes, *copy.failures);
   return bytes;
 }
 
 RunResult result_from(std::string_view bytes) {
   RunResult result;
   get(bytes, result);
-  if (!bytes.empty()) get(bytes, result.failures);  // as programs wrote it that knew of them
+  if (!bytes.empty()) get(bytes, result.failures.emplace());
   if (!bytes.empty()) throw std::runtime_error(no_result);
   return result;
 }

@@ -28,7 +28,7 @@ struct RunResult {
   std::uint64_t hash = 0;                   // of the final parameters
   std::optional<ExchangeTotals> exchanged;  // sum over learners; none where they are not followed
   std::optional<Utilisation> utilisation;
-  FailureCosts failures;
+  std::optional<FailureCosts> failures;  // where they are told
   std::vector<double> target_times;      // NaN: not reached; in the order of targets_of()
   std::vector<double> target_intervals;  // from the evaluation before to that one
   std::vector<RanOut> ran_out;           // replays of measured times
