@@ -18,8 +18,11 @@ Transit::Transit(const TransitFacts& facts, std::vector<Carriage> carried, const
     : facts_(facts),
       links_(facts.network ? *facts.network : no_links),
       carried_(std::move(carried)),
-      codes_messages_(std::ranges::any_of(
-          carried_, [](const Carriage& plan) { return plan.making_up + plan.reading_back > 0; })),
+      overlaps_computing_(links_.overlap),
+      plain_(!overlaps_computing_ &&
+             std::ranges::none_of(
+                 carried_,
+                 [](const Carriage& plan) { return plan.making_up + plan.reading_back > 0; })),
       codes_(codes),
       times_(facts.server.value_or(ServerTimes{})),
       seed_(seed),
@@ -37,6 +40,7 @@ Transit::Transit(const TransitFacts& facts, std::vector<Carriage> carried, const
   if (facts.failures)
     machines_.emplace(*facts.failures, seed, replica, learners, queue, slot(machines),
                       EventClass::arrival);
+  if (overlaps_computing_) overlaps_.resize(learners);
   if (!links_.carries()) return;
   if (shards() > 1) leaves_.resize(std::size_t{learners} * shards());
   const double bandwidth = links_.bandwidth.value_or(SharedLink::unlimited);
@@ -66,6 +70,8 @@ Happening Transit::on_event(std::uint32_t event, double now) {
     if (event >= slot(machines)) [[unlikely]]
       return change(event - slot(machines), now);
     const std::uint32_t shard = event - slot(incoming);
+    if (overlaps_computing_) [[unlikely]]
+      return come(shard, now);
     return reach(shards_[shard], incoming_->end(shard, now), now);
   }
   if (event >= slot(outgoing)) {
@@ -97,9 +103,11 @@ void Transit::depart(std::uint32_t learner, std::uint32_t draw, std::uint32_t ve
   Way& way = ways_[learner];
   way.draw = draw;
   const Carriage& carried = carried_[plan];
-  const std::uint32_t lacks = version - way.version;
-  const bool follows = carried.sends_back && way.follows;
-  way.lacks = follows && lacks * carried.back <= carried.down ? lacks : Way::none;
+  way.lacks = Way::none;
+  if (carried.sends_back && way.follows) [[unlikely]] {
+    const std::uint32_t lacks = version - way.version;
+    if (lacks * carried.back <= carried.down) way.lacks = lacks;
+  }
   way.reads = version;
   way.plan = plan;
   if (!outgoing_) {
@@ -138,7 +146,10 @@ void Transit::leave(std::uint32_t learner, double now) {
 
 void Transit::pull(std::uint32_t learner, std::uint32_t shard, double now) {
   Way& way = ways_[learner];
-  if (way.place == Place::leaving) way.left = now;
+  if (way.place == Place::leaving) {
+    way.left = now;
+    if (overlaps_computing_) begin_computing(learner);
+  }
   way.place = Place::outgoing;
   const Carriage& carried = carried_[way.plan];
   const double whole = way.lacks == Way::none ? carried.down : way.lacks * carried.back;
@@ -147,25 +158,54 @@ void Transit::pull(std::uint32_t learner, std::uint32_t shard, double now) {
   outgoing_->begin(learner, shard, bytes, now);
 }
 
+/// Of a message, besides its transfer and the card's latency.
+[[gnu::always_inline]] inline double Transit::latency(std::uint32_t learner,
+                                                      Purpose purpose) const {
+  const auto& law = purpose == Purpose::pull ? links_.pull : links_.push;
+  return law ? law->draw({seed_, replica_, purpose, learner, ways_[learner].draw}) : 0;
+}
+
 void Transit::travel(std::uint32_t learner, double from) {
   Way& way = ways_[learner];
-  const auto latency = [&](const std::shared_ptr<const Distribution>& law, Purpose purpose) {
-    return law ? law->draw({seed_, replica_, purpose, learner, way.draw}) : 0;
-  };
-  const double card = links_.latency(learner);
   way.place = Place::away;
   way.version = way.reads;
   way.follows = carried_[way.plan].sends_back;
-  way.begin = from + latency(links_.pull, Purpose::pull) + card;
+  if (overlaps_computing_) [[unlikely]]
+    return travel_while_computing(learner, from);
+  const double card = links_.latency(learner);
+  way.begin = from + latency(learner, Purpose::pull) + card;
   way.begin += time_of_reading(way);
   way.runtime = runtime_(learner, way.begin);
   const double computed = way.begin + way.runtime;
-  queue_.schedule(learner, computed + latency(links_.push, Purpose::push) + card,
-                  EventClass::arrival);
+  queue_.schedule(learner, computed + latency(learner, Purpose::push) + card, EventClass::arrival);
+}
+
+/// The model's first bytes leave.
+void Transit::begin_computing(std::uint32_t learner) {
+  Way& way = ways_[learner];
+  way.begin = way.left + latency(learner, Purpose::pull) + links_.latency(learner);
+  way.runtime = runtime_(learner, way.begin);
+}
+
+/// Its last bytes have come.
+void Transit::travel_while_computing(std::uint32_t learner, double from) {
+  const Way& way = ways_[learner];
+  Overlap& its = overlaps_[learner];
+  const double card = links_.latency(learner);
+  its.there = from + latency(learner, Purpose::pull) + card;
+  its.backward = std::max(way.begin + forward(way), its.there);
+  its.end = its.backward + (way.runtime - forward(way));
+  const double push = latency(learner, Purpose::push) + card;
+  its.leaves = its.end + push;
+  queue_.schedule(learner, its.backward + push, EventClass::arrival);
 }
 
 Happening Transit::push(std::uint32_t learner, double now) {
   Way& way = ways_[learner];
+  if (overlaps_computing_) [[unlikely]] {
+    if (way.place != Place::away) return release(learner, now);
+    queue_.schedule(learner, overlaps_[learner].leaves, EventClass::arrival);
+  }
   way.place = Place::incoming;
   way.coming = shards();
   untaken_[learner] = shards();
@@ -181,6 +221,23 @@ Happening Transit::push(std::uint32_t learner, double now) {
   return {Kind::passage};
 }
 
+/// A gradient's part has come.
+Happening Transit::come(std::uint32_t shard, double now) {
+  const std::uint32_t learner = incoming_->end(shard, now);
+  if (now > overlaps_[learner].leaves) return reach(shards_[shard], learner, now);
+  overlaps_[learner].held.push_back(shard);
+  return {Kind::passage};
+}
+
+/// The gradient has been computed: what comes from now on need not wait.
+Happening Transit::release(std::uint32_t learner, double now) {
+  Happening last{Kind::passage};
+  overlaps_[learner].leaves = -SharedLink::unlimited;
+  for (const std::uint32_t shard : std::exchange(overlaps_[learner].held, {}))
+    last = reach(shards_[shard], learner, now);
+  return last;
+}
+
 Happening Transit::on_timer(double now) {
   untaken_[timer()] = shards();
   return reach_all(timer(), now);
@@ -193,12 +250,14 @@ Happening Transit::reach_all(std::uint32_t who, double now) {
 }
 
 Happening Transit::reach(Shard& shard, std::uint32_t who, double now) {
-  if (who != timer() && --ways_[who].coming == 0) {
+  const bool is_gradient = who != timer();
+  if (is_gradient && --ways_[who].coming == 0) {
     ways_[who].place = Place::queued;
     ways_[who].reached = now;
     if (machines_) machines_->note_progress();
   }
-  if (service(who) == 0 && shard.waiting.empty() && shard.free_at <= now) return take_up(who);
+  const bool takes_time = is_gradient && (times_.per_gradient > 0 || service(who) > 0);
+  if (!takes_time && shard.waiting.empty() && shard.free_at <= now) return take_up(who);
   shard.waiting.push_back(who);
   take_next(shard, now);
   return {Kind::passage};
@@ -243,20 +302,35 @@ void Transit::pause(double now, double length) {
 }
 
 bool Transit::postpone(std::uint32_t learner) {
+  if (!machines_) return false;
   Way& way = ways_[learner];
   GRADRACE_CHECK(!way.due, "a learner computes one minibatch at a time");
-  way.due = machines_ && machines_->is_down(learner);
+  way.due = machines_->is_down(learner);
   return way.due;
+}
+
+/// As if it had computed without a break until it ended.
+TripFacts Transit::trip_while_computing(std::uint32_t learner, double now) const {
+  const Way& way = ways_[learner];
+  const Overlap& its = overlaps_[learner];
+  const bool all = way.place >= Place::away;  // of the model is there
+  double computed = std::clamp(now - way.begin, 0.0, forward(way));
+  if (all) computed += std::clamp(now - its.backward, 0.0, way.runtime - forward(way));
+  const double end = all ? std::min(now, its.end) : now;
+  const double reached = way.place == Place::queued ? way.reached : now;
+  return {learner, way.left, end - computed, end, reached, computed};
 }
 
 TripFacts Transit::trip(std::uint32_t learner, double now) const {
   const Way& way = ways_[learner];
   if (way.place < Place::outgoing) return {learner, now, now, now, now, 0};
+  if (overlaps_computing_) [[unlikely]]
+    return trip_while_computing(learner, now);
   const double reached = way.place == Place::queued ? way.reached : now;
   if (way.place == Place::outgoing) return {learner, way.left, reached, reached, reached, 0};
   const double begin = std::min(way.begin, reached),
                end = std::min(way.begin + way.runtime, reached);
-  if (!codes_messages_)
+  if (plain_)
     return {learner, way.left, begin, end, reached, std::clamp(now - way.begin, 0.0, way.runtime)};
   const double reading = time_of_reading(way), making = carried_[way.plan].making_up;
   const double computing = way.runtime - making;
@@ -277,7 +351,7 @@ TripFacts Transit::end(std::uint32_t learner, double now) {
   Way& way = ways_[learner];
   const TripFacts ended = trip(learner, now);
   totals_[learner].communicating += ended.communicating();
-  if (codes_messages_) totals_[learner].encoding += ended.reading + ended.making;
+  if (!plain_) note_more(ended);
   const Place place = std::exchange(way.place, Place::nowhere);
   if (place == Place::queued) [[likely]]
     return ended;
@@ -285,8 +359,22 @@ TripFacts Transit::end(std::uint32_t learner, double now) {
   if (place == Place::incoming) {
     incoming_->remove(learner, now);
     withdraw(learner);
+    if (overlaps_computing_) overlaps_[learner].held.clear();
   }
   return ended;
+}
+
+/// The time in which it made and read messages, or computed while they came and went.
+void Transit::note_more(const TripFacts& ended) {
+  const Way& way = ways_[ended.learner];
+  totals_[ended.learner].encoding += ended.reading + ended.making;
+  if (!overlaps_computing_ || way.place < Place::outgoing) return;
+  const Overlap& its = overlaps_[ended.learner];
+  double exchanging = ended.reached - ended.left;
+  if (way.place >= Place::away)
+    exchanging = std::min(its.there, ended.reached) - ended.left +
+                 std::max(0.0, ended.reached - its.backward);
+  totals_[ended.learner].hidden += std::max(0.0, exchanging - ended.communicating());
 }
 
 ExchangeTotals Transit::exchanged(std::uint32_t learner, double now) const {

@@ -24,12 +24,18 @@ namespace gradrace {
 /// The way between the server and a learner.  A model that is pulled passes the server's outgoing
 /// link and the learner's card, and takes the latency of the card and the time `pull` more; a
 /// gradient takes that latency and the time `push`, and passes the card and the incoming link.
+///
+/// Where they overlap with computing, layers are computed as they come, and their gradients leave
+/// as they are there.  With bytes as even as work, a forward pass, a third of a minibatch, begins
+/// as the model's bytes do and ends no earlier than they; the rest is the backward pass, with which
+/// the gradient's bytes begin, to be there no earlier than it has ended.
 struct ServerLinks {
   std::shared_ptr<const Distribution> pull, push;  // null: no time
   std::optional<double> bandwidth;  // of each of the two links, bytes per unit of time
   double model_bytes = 0;
   std::vector<double> card_bandwidths;    // of the learners in turn, each way; empty: no limit
   std::vector<double> card_latencies{0};  // likewise, of a message
+  bool overlap = false;                   // with computing
 
   /// Whether bytes take time.
   bool carries() const { return bandwidth || !card_bandwidths.empty(); }
@@ -172,6 +178,15 @@ class Transit {
     static constexpr std::uint32_t none = ~std::uint32_t{0};
   };
 
+  /// A minibatch that overlaps with its transfers.
+  struct Overlap {
+    double there = 0;                      // when the model is
+    double backward = 0, end = 0;          // of its computation
+    double leaves = 0;                     // the earliest time at which the gradient is there
+    std::vector<std::uint32_t> held = {};  // shards to which its part has come before that
+  };
+  static double forward(const Way& way) { return way.runtime / 3; }
+
   /// A part of the server.
   struct Shard {
     double part = 1;
@@ -201,6 +216,7 @@ class Transit {
   }
   void leave(std::uint32_t learner, double now);
   void pull(std::uint32_t learner, std::uint32_t shard, double now);
+  double latency(std::uint32_t learner, Purpose purpose) const;
   void travel(std::uint32_t learner, double from);
   Happening push(std::uint32_t learner, double now);
   Happening reach_all(std::uint32_t who, double now);
@@ -225,10 +241,19 @@ class Transit {
   Happening change(std::uint32_t learner, double now);
   TripFacts trip(std::uint32_t learner, double now) const;
 
+  // Where messages overlap with computing; cold, so that they cost the others nothing.
+  [[gnu::cold]] void begin_computing(std::uint32_t learner);
+  [[gnu::cold]] void travel_while_computing(std::uint32_t learner, double from);
+  [[gnu::cold]] Happening come(std::uint32_t shard, double now);
+  [[gnu::cold]] Happening release(std::uint32_t learner, double now);
+  [[gnu::cold]] void note_more(const TripFacts& ended);
+  [[gnu::cold]] TripFacts trip_while_computing(std::uint32_t learner, double now) const;
+
   const TransitFacts& facts_;
   const ServerLinks& links_;             // of no time, where there is no network
   const std::vector<Carriage> carried_;  // [plan]
-  const bool codes_messages_;            // which takes a learner time
+  const bool overlaps_computing_;        // its transfers
+  const bool plain_;                     // neither that, nor take messages a learner's time
   const CodeHistory* const codes_;
   const ServerTimes times_;
   const std::uint64_t seed_;
@@ -238,6 +263,7 @@ class Transit {
   const std::array<std::uint32_t, machines + 1> slots_;  // the first of each kind
   const Runtime runtime_;
   std::vector<Way> ways_;               // of the learners
+  std::vector<Overlap> overlaps_;       // likewise; none where there is none
   std::vector<ExchangeTotals> totals_;  // likewise
   std::vector<Shard> shards_;           // count_, each of which stands for alike_
   std::optional<ShardLinks> outgoing_, incoming_;

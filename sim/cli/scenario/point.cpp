@@ -110,6 +110,7 @@ std::optional<Road> Point::road() const {
   const auto protocol = make_protocol();
   if (!facts.any() || facts.failures || !protocol.has_server()) return {};
   const ServerLinks none, &links = facts.network ? *facts.network : none;
+  if (links.overlap) return {};
   const ServerTimes server = facts.server.value_or(ServerTimes{});
   const double part = std::ranges::max(server.parts);
   Road road;

@@ -48,6 +48,11 @@ void check_server(Fields& fields, const Point& point) {
   fields.idle("cluster.failures.on_failure", failures && failures->checkpoint,
               "restart is for learners without a server", "shrink, or without it");
   check_shards(fields, point);
+  const auto& links = point.cluster.transit.network;
+  if (links && links->overlap && (point.encode > 0 || point.decode > 0))
+    fields.complain("cluster.network.overlap",
+                    "does not go with messages that are made, or read, before they are there",
+                    "false, or compression without encode and decode");
 }
 
 bool has_collectives(const AnyProtocol& protocol) {

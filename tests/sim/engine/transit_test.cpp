@@ -353,6 +353,44 @@ TEST_CASE("transit: a shard goes on with a gradient that is cancelled meanwhile,
   CHECK(unlike.totals.time == 3.625);
 }
 
+TEST_CASE("transit: messages overlap with computing, worked by hand") {
+  const auto run = [](const std::string& card, std::uint32_t learners, int updates) {
+    return run_timing(
+        race_on(learners, R"("runtime": )" + always("3"),
+                R"("network": {"pull": )" + always("0.25") + R"(, "push": )" + always("0.5") +
+                    R"(, "bandwidth": 16, "model_bytes": 16, )" + card + R"("overlap": true})",
+                R"({"kind": "sync"})", R"({"updates": )" + std::to_string(updates) + "}"));
+  };
+  // The forward pass takes 1, the backward pass 2.  Alone a transfer takes 1: computing begins at
+  // 0.25, the model is there at 1.25 as the pass ends, the gradient leaves from 1.25 on and is
+  // there at 3.25 + 0.5.
+  const RunRecord alone = run("", 1, 2);
+  CHECK(alone.totals.time == 2 * 3.75);
+  CHECK(alone.learners[0].busy == 2 * 3);
+  CHECK(alone.learners[0].exchanged.communicating == 2 * 0.75);
+  CHECK(alone.learners[0].exchanged.hidden == 2 * (1 + 0.25 + 2.5 - 0.75));
+  // By a card of 4 it takes 4: the model is there at 4.25, the gradient at 8.25 + 0.5.
+  CHECK(run(R"("card": {"bandwidth": 4}, )", 1, 1).totals.time == 8.75);
+  CHECK(run(R"("card": {"bandwidth": 4}, )", 1, 1).learners[0].busy == 3);
+  // Of three learners who share the link it takes 3: models are there at 3.25, gradients at 6.75.
+  CHECK(run("", 3, 1).totals.time == 6.75);
+}
+
+// The first gradient makes an update at 4, when half of the slow one's model is there.
+TEST_CASE("transit: what has been computed while bytes came counts where it is cancelled") {
+  const auto wasted = [](const std::string& slow) {
+    return run_timing(race_on(2, R"("runtimes": [)" + always("3") + ", " + always(slow) + "]",
+                              R"("network": {"model_bytes": 8, "overlap": true,
+                                 "card": {"bandwidth": [4, 1]}})",
+                              R"({"kind": "k-sync", "k": 1})", R"({"updates": 1})"))
+        .learners[1];
+  };
+  CHECK(wasted("30").wasted == 4);
+  CHECK(wasted("9").wasted == 3);
+  CHECK(wasted("9").exchanged.communicating == 1);
+  CHECK(wasted("9").exchanged.hidden == 3);
+}
+
 TEST_CASE("transit: equal shards are one server with links and hands of them all") {
   for (const auto& protocol : every_server_protocol()) {
     CAPTURE(protocol);
@@ -381,6 +419,30 @@ TEST_CASE("transit: equal shards are one server with links and hands of them all
       CHECK(four.totals.cancelled == one_server.totals.cancelled);
       CHECK(four.learners[1].exchanged.received == one_server.learners[1].exchanged.received);
       CHECK(four.utilisation.link == one_server.utilisation.link);
+    }
+  }
+}
+
+// Those that are nearly equal are followed each by itself.  Where the server takes time this is no
+// limit: a shard that is ahead of the others, by whatever little, takes the next gradient up before
+// it makes an update or sends a model.
+TEST_CASE("transit: on links shards that are nearly equal are as equal ones") {
+  for (const auto& protocol : every_server_protocol()) {
+    for (const std::string more :
+         {"", R"(, "card": {"bandwidth": [300, 50]})", R"(, "overlap": true)"}) {
+      CAPTURE(protocol);
+      CAPTURE(more);
+      const auto run = [&](const std::string& shards) {
+        return run_timing(race_on(6, R"("runtime": )" + exponential,
+                                  R"("network": {"model_bytes": 32, "bandwidth": 128)" + more +
+                                      R"(}, "server": {"shards": )" + shards + "}",
+                                  protocol, R"({"updates": 20})"));
+      };
+      const RunRecord equal = run("4"), nearly = run("[1, 1.000000001, 1, 0.999999999]");
+      CHECK(nearly.totals.time == doctest::Approx(equal.totals.time).epsilon(1e-6));
+      CHECK(nearly.totals.staleness_sum == equal.totals.staleness_sum);
+      CHECK(nearly.totals.cancelled == equal.totals.cancelled);
+      CHECK(nearly.utilisation.link == doctest::Approx(equal.utilisation.link).epsilon(1e-6));
     }
   }
 }

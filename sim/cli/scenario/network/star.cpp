@@ -17,7 +17,15 @@ constexpr Page page{
         "With `cluster.server.shards` each shard has such a link, and a message has a part for "
         "each, all of which begin together (those of a model when their shard is free).  A card is "
         "divided equally among the parts that it carries.  A model is there when all its parts "
-        "are, a gradient has been taken up when its last part has.",
+        "are, a gradient has been taken up when its last part has.\n\n"
+        "With `overlap` a layer is computed as soon as it is there, and its gradient leaves as "
+        "soon "
+        "as that is: the forward pass, a third of a minibatch, begins with the model's transfer "
+        "and "
+        "ends no earlier than that; then the backward pass begins, and with it the gradient's "
+        "transfer, which ends no earlier than the pass.  Alone, with transfers of T each, a "
+        "minibatch X and its messages take\n\n"
+        "    pull + max(X / 3, T) + max(2 X / 3, T) + push",
     .source = "processor sharing; max-min fairness: Bertsekas, Gallager, Data Networks, sec. 6.5.2",
     .example =
         R"({"topology": "star", "bandwidth": 1e9, "model_bytes": 1e8, "card": {"bandwidth": 3e8}})",
@@ -50,6 +58,8 @@ ClusterNetwork read(Fields& fields) {
   fields.real("model_bytes", links.model_bytes, Need::none, positive(),
               "size of the model, and of a gradient");
   visit_card(fields, links);
+  fields.flag("overlap", links.overlap, Need::none,
+              "whether messages overlap with computing, layer by layer (default: false)");
   const bool of_cards = !links.card_bandwidths.empty();
   if (of_cards && !fields.has("model_bytes")) {
     fields.complain("model_bytes", "is missing, and a bandwidth says nothing without it");
@@ -58,6 +68,9 @@ ClusterNetwork read(Fields& fields) {
                     "says nothing without the other of the two",
                     "bandwidth, here or in card, and model_bytes");
   }
+  if (fields.good() && links.overlap && !links.carries())
+    fields.complain("overlap", "says nothing where bytes take no time",
+                    "false, or a bandwidth and model_bytes beside it");
   if (!fields.good()) return {links, {}};
   if (links.bandwidth) check_transfer(fields, "bandwidth", links.model_bytes / *links.bandwidth);
   for (const double card : links.card_bandwidths)
