@@ -28,7 +28,6 @@ one, and reads the current version; its next gradient counts if its token's step
     .example = R"({"kind": "backup", "backups": 1})"};
 
 constexpr std::string_view late_words[] = {"rejoin", "wait", "cancel"};
-constexpr std::string_view token_words[] = {"bound", "shared"};
 
 /// Mean time to the n-th fresh gradient when X is exponential of mean 1 and a late learner rejoins:
 /// n learners compute a fresh gradient and b must finish a late one before they begin theirs.
@@ -48,7 +47,8 @@ class Backup final : public ServerProtocol {
  public:
   struct Config {
     std::optional<std::uint64_t> backups, k;
-    std::string late = "rejoin", tokens = "bound";
+    std::string late = "rejoin";
+    bool shared = false;  // tokens
   };
   static void visit(Fields& fields, Config& config, std::uint32_t learners) {
     fields.integer("backups", config.backups, between(0, learners - 1.0, "cluster.learners - 1"),
@@ -57,18 +57,18 @@ class Backup final : public ServerProtocol {
                    "N: gradients in an update; this or backups");
     fields.choice("late", config.late, late_words, Need::defaulted,
                   "what a late learner does next");
-    fields.choice("tokens", config.tokens, token_words, Need::defaulted,
-                  "whether another learner may compute in a late one's place");
+    config.shared = fields.second_of("tokens", "bound", "shared",
+                                     "whether another learner may compute in a late one's place");
     if (fields.has("backups") && fields.has("k")) {
       fields.complain("k", "says again what backups says", "one of the two");
     }
     if (!fields.has("backups") && !fields.has("k")) fields.complain("", "needs backups or k");
-    if (config.tokens == "shared" && config.late != "rejoin") {
+    if (config.shared && config.late != "rejoin") {
       fields.complain("late", "has no meaning with shared tokens, got \"" + config.late + "\"",
                       "tokens bound beside it");
     }
     const bool has_none = config.backups == 0 || config.k == learners;
-    fields.idle("late", has_none && config.tokens == "bound" && config.late != Config().late,
+    fields.idle("late", has_none && !config.shared && config.late != Config().late,
                 "says nothing without backups: an update waits for all, and nobody is late",
                 "backups from 1 on beside it");
   }
@@ -77,7 +77,7 @@ class Backup final : public ServerProtocol {
       : k_(static_cast<std::uint32_t>(config.k ? *config.k : learners - *config.backups)),
         rejoins_(config.late == "rejoin"),
         cancels_(config.late == "cancel"),
-        shared_(config.tokens == "shared"),
+        shared_(config.shared),
         step_(shared_ ? learners : 0) {}
 
   void start(Server& server) override {

@@ -49,18 +49,18 @@ class DPsgd final : public PeerProtocol {
  public:
   struct Config {
     std::string graph;
-    std::string order = "adapt-first";
+    bool combines_first = false;
   };
   static void visit(Fields& fields, Config& config, std::uint32_t learners) {
     constexpr std::string_view graphs[] = {"ring", "torus", "exponential", "complete"};
     visit_graph(fields, config.graph, graphs, learners);
-    constexpr std::string_view orders[] = {"adapt-first", "combine-first"};
-    fields.choice("order", config.order, orders, Need::defaulted,
-                  "whether a learner steps before the average or after it");
+    config.combines_first =
+        fields.second_of("order", "adapt-first", "combine-first",
+                         "whether a learner steps before the average or after it");
   }
 
   DPsgd(const Config& config, std::uint32_t learners)
-      : adapt_first_(config.order == "adapt-first"),
+      : adapt_first_(!config.combines_first),
         directed_(config.graph == "exponential"),
         graph_(config.graph, learners),
         ahead_(static_cast<std::uint32_t>(std::bit_width(learners - 1)) + 1) {}

@@ -15,23 +15,22 @@ if it did (pull = after), or before it (before). n = 1 is not sync; n = P is asy
     .source = "Zhang, Gupta, Lian, Liu, Staleness-aware Async-SGD, IJCAI 2016, sec. 2.2 and 2.4",
     .example = R"({"kind": "softsync", "n": 2})"};
 
-constexpr std::string_view pull_words[] = {"after", "before"};
-
 class Softsync final : public ServerProtocol {
  public:
   struct Config {
     std::uint32_t n = 1;
-    std::string pull = "after";
+    bool pulls_before = false;
   };
   static void visit(Fields& fields, Config& config, std::uint32_t learners) {
     fields.integer("n", config.n, Need::required, between(1, learners, "cluster.learners"),
                    "splitting parameter: floor(P/n) gradients in an update");
-    fields.choice("pull", config.pull, pull_words, Need::defaulted,
-                  "whether a learner reads after or before its own gradient's update");
+    config.pulls_before =
+        fields.second_of("pull", "after", "before",
+                         "whether a learner reads after or before its own gradient's update");
   }
 
   Softsync(const Config& config, std::uint32_t learners)
-      : c_(learners / config.n), pulls_before_(config.pull == "before") {}
+      : c_(learners / config.n), pulls_before_(config.pulls_before) {}
 
   void on_gradient(Server& server, const GradientFacts& arrival) override {
     server.accept(arrival);

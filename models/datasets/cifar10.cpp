@@ -215,14 +215,12 @@ LoadDataset read(Fields& fields, DataShelf& shelf) {
 }
 
 LoadDataset read_100(Fields& fields, DataShelf& shelf) {
-  constexpr std::string_view kinds[] = {"fine", "coarse"};
-  std::string labels = "fine";
-  fields.choice("labels", labels, kinds, Need::defaulted,
-                "100 classes, or 20 of five of them each");
   Config config;
-  config.version = labels == "fine" ? fine : coarse;
+  const bool of_coarse =
+      fields.second_of("labels", "fine", "coarse", "100 classes, or 20 of five of them each");
+  config.version = of_coarse ? coarse : fine;
   config.test_file = "test.bin";
-  return read_config(fields, shelf, config, "cifar100 " + labels,
+  return read_config(fields, shelf, config, of_coarse ? "cifar100 coarse" : "cifar100 fine",
                      "folder of train.bin and test.bin");
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -45,15 +44,12 @@ struct Sgd {
   std::optional<RmsProp> rmsprop = {};
 
   void visit(Fields& fields) {
-    constexpr std::array<std::string_view, 2> momenta{"steps", "gradients"};
     fields.real("momentum", momentum, Need::defaulted, from_below(0, 1),
                 "v' = momentum v + eta g, w' = w - v'");
-    std::string of = "steps";
-    fields.choice(
-        "momentum_of", of, momenta, Need::defaulted,
+    of_gradients = fields.second_of(
+        "momentum_of", "steps", "gradients",
         "gradients: v' = momentum v + g, w' = w - eta v', as TensorFlow and PyTorch have it; "
         "then what is carried on follows the learning rate when that changes");
-    of_gradients = of == "gradients";
     fields.flag("nesterov", nesterov, Need::defaulted,
                 "look ahead: w' = w - (momentum v' + eta g)");
     if (fields.open("rmsprop", Need::none,

@@ -223,13 +223,11 @@ void StalenessBound::visit(Fields& fields) {
   given = true;
   fields.integer("bound", bound, Need::required, between(0, 1000000),
                  "updates made since the version that the gradient was computed at was read");
-  constexpr std::string_view kinds[] = {"drop", "pace"};
-  std::string beyond = "drop";
-  fields.choice("beyond", beyond, kinds, Need::defaulted,
-                "drop a gradient that arrives staler; or pace, so that none does: learners begin, "
-                "and updates are made, only where all that is under way can still be used in time; "
-                "but who is back from a failure begins at once, so that some may be dropped then");
-  paces = beyond == "pace";
+  paces = fields.second_of(
+      "beyond", "drop", "pace",
+      "drop a gradient that arrives staler; or pace, so that none does: learners begin, "
+      "and updates are made, only where all that is under way can still be used in time; "
+      "but who is back from a failure begins at once, so that some may be dropped then");
   fields.close();
 }
 

@@ -105,6 +105,14 @@ class Fields {
               Need need, std::string_view meaning) {
     visit({key, need, meaning, {}, allowed}, &value);
   }
+  /// One of two words, the first by default: whether it is the second.
+  bool second_of(std::string_view key, std::string_view first, std::string_view second,
+                 std::string_view meaning) {
+    const std::string_view words[] = {first, second};
+    std::string word(first);
+    choice(key, word, words, Need::defaulted, meaning);
+    return word == second;
+  }
   /// An array of numbers; a single number is read as an array of one.
   void reals(std::string_view key, std::vector<double>& values, Need need, Range range,
              std::string_view meaning) {
@@ -183,6 +191,13 @@ class Fields {
   /// A complaint that no single range can express, at a key of the open object or at the dotted
   /// path of one further in; `allowed` may be empty.
   virtual void complain(std::string_view key, std::string what, std::string allowed = {}) = 0;
+
+  /// Complains unless the open object has one of two keys, and one alone.
+  void need_one(std::string_view key, std::string_view other, std::string_view of_other = {}) {
+    if (has(key) != has(other)) return;
+    complain(has(key) ? other : "", "needs one of two keys",
+             std::string(key) + ", " + std::string(other) + std::string(of_other));
+  }
 
   /// Complains of a file or folder that is not there.
   virtual void lacks(std::string_view key, const MissingPlace& place) = 0;

@@ -1,6 +1,5 @@
 #include "sim/cli/scenario/sampler.h"
 
-#include <array>
 #include <string>
 
 #include "protocols/catalog.h"
@@ -8,9 +7,6 @@
 namespace gradrace {
 
 namespace {
-
-/// In the order of Sampler.
-constexpr std::array<std::string_view, 2> samplers{"events", "order-statistic"};
 
 /// What of a cluster is allowed in place of what makes its learners unlike or its times dependent.
 std::string_view in_place_of(std::string_view key) {
@@ -23,12 +19,12 @@ std::string_view in_place_of(std::string_view key) {
 }  // namespace
 
 void visit_sampler(Fields& fields, Sampler& sampler) {
-  std::string value(samplers.front());
-  fields.choice("sampler", value, samplers, Need::defaulted,
-                "what is drawn: the time of every minibatch, or that of every update alone, as the "
-                "K-th smallest of P (timing-only, equal learners, a protocol that begins anew at "
-                "every update; any P takes the same work; no learners.csv)");
-  sampler = value == samplers.front() ? Sampler::events : Sampler::order_statistic;
+  const bool of_updates = fields.second_of(
+      "sampler", "events", "order-statistic",
+      "what is drawn: the time of every minibatch, or that of every update alone, as the "
+      "K-th smallest of P (timing-only, equal learners, a protocol that begins anew at "
+      "every update; any P takes the same work; no learners.csv)");
+  sampler = of_updates ? Sampler::order_statistic : Sampler::events;
 }
 
 void check_sampler(Fields& fields, const Point& point) {
