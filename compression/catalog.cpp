@@ -15,17 +15,14 @@ const CompressionCatalog& compression_catalog() {
 
 /// Of what messages left out.
 static void visit_left_out(Fields& fields, Memory& memory) {
-  constexpr std::string_view units[] = {"gradient", "step"};
-  constexpr std::string_view endings[] = {"lost", "return"};
-  std::string of(units[0]), on_drop(endings[0]);
   fields.real("decay", memory.decay, Need::defaulted, between(0, 1),
               "of what it remembers, from message to message");
-  fields.choice("of", of, units, Need::defaulted,
-                "what it remembers; step: a gradient times the learning rate of its dispatch");
-  fields.choice("on_drop", on_drop, endings, Need::defaulted,
-                "what becomes of a message that the server drops; return: it is remembered");
-  memory.of_steps = of == "step";
-  memory.takes_back = on_drop == "return";
+  memory.of_steps = fields.second_of(
+      "of", "gradient", "step",
+      "what it remembers; step: a gradient times the learning rate of its dispatch");
+  memory.takes_back =
+      fields.second_of("on_drop", "lost", "return",
+                       "what becomes of a message that the server drops; return: it is remembered");
 }
 
 static std::optional<EstimateSteps> read_estimate(Fields& fields) {

@@ -15,9 +15,11 @@ using CompressionEntry = Entry<Message>;
 using CompressionCatalog = Catalog<Message>;
 const CompressionCatalog& compression_catalog();
 
+/// Empty where the fields are not good().
 template <class Kind>
-Message message_by(Kind kind, std::optional<Memory> memory = {}) {
-  return {std::make_shared<const CompressorOf<Kind>>(std::move(kind)), memory};
+Message message_by(const Fields& fields, Kind kind, std::optional<Memory> memory = {}) {
+  if (!fields.good()) return {};
+  return {std::make_shared<const Kind>(std::move(kind)), memory};
 }
 
 /// The key `memory` of a kind.  unbiased: its messages are the gradient in the mean, so that it may

@@ -1,6 +1,6 @@
 #include <cmath>
-#include <vector>
 
+#include "compression/bins.h"
 #include "compression/catalog.h"
 #include "compression/largest.h"
 #include "compression/parts.h"
@@ -24,25 +24,25 @@ gradient in the mean: without `memory` what is small is never sent.)",
     .source = "Sarfi et al., SparseLoCo, arXiv 2508.15706; Lidin et al., arXiv 2603.08163",
     .example = R"({"kind": "chunked-top-k", "chunk": 4096, "k": 64, "memory": {"decay": 0.95}})"};
 
-struct ChunkedTopK {
+struct ChunkedTopK final : CompressorOf<ChunkedTopK> {
   std::uint64_t chunk = 4096, k = 64, value_bits = 2;
   Parts parts = {};
 
-  bool adds(double) const { return k == chunk && value_bits == whole_bits; }
-  double bytes(double numbers) const {
+  bool adds(double) const override { return k == chunk && value_bits == whole_bits; }
+  double bytes(double numbers) const override {
     return parts.sum(numbers, [this](double length) { return bytes_of_tensor(length); });
   }
   /// Means of bins are nearer to what is sent than 0 is.
-  double most_error(double) const {
+  std::optional<double> most_error(double) const override {
     if (value_bits < whole_bits) return 1;
     return 1 - static_cast<double>(k) / static_cast<double>(chunk);
   }
   template <class Real>
-  void pass(std::span<Real> row, Stream&) const {
+  void make(std::span<Real> row, Stream&) const {
     parts.each(row, [&](std::span<Real> tensor) {
       for (std::size_t at = 0; at < tensor.size(); at += chunk)
         keep_largest(tensor.subspan(at, std::min<std::size_t>(chunk, tensor.size() - at)), k);
-      if (value_bits < whole_bits) round_to_bins(tensor);
+      if (value_bits < whole_bits) round_to_bins(tensor, std::exp2(value_bits));
     });
   }
 
@@ -55,35 +55,6 @@ struct ChunkedTopK {
     return std::ceil(static_cast<double>(kept) * (place + static_cast<double>(value_bits)) / 8) +
            table;
   }
-
-  /// Of those that are not 0.
-  template <class Real>
-  void round_to_bins(std::span<Real> v) const {
-    struct Bin {
-      double sum = 0, count = 0;
-    };
-    double count = 0, sum = 0, squares = 0;
-    for (const double x : v) count += x != 0, sum += x;
-    if (count == 0) return;
-    const double mean = sum / count;
-    for (const double x : v) squares += x != 0 ? (x - mean) * (x - mean) : 0;
-    const double bins = std::exp2(value_bits), width = 6 * std::sqrt(squares / count) / bins;
-    if (width == 0) return;
-    if (!std::isfinite(width))
-      return void(std::ranges::fill(v, std::numeric_limits<Real>::quiet_NaN()));
-    const auto bin = [&](double x) {
-      const double place = std::floor((x - mean) / width + bins / 2);
-      return static_cast<std::size_t>(std::clamp(place, 0.0, bins - 1));
-    };
-    std::vector<Bin> table(static_cast<std::size_t>(bins));
-    for (const double x : v)
-      if (x != 0) table[bin(x)].sum += x, ++table[bin(x)].count;
-    for (Real& x : v) {
-      if (x == 0) continue;
-      const Bin& all = table[bin(x)];
-      x = static_cast<Real>(all.sum / all.count);
-    }
-  }
 };
 
 Message read(Fields& fields) {
@@ -91,16 +62,12 @@ Message read(Fields& fields) {
   fields.integer("chunk", kind.chunk, Need::defaulted, between(1, 1 << 30),
                  "C: numbers of a tensor, one after another, of which k are sent");
   fields.integer("k", kind.k, Need::defaulted, at_least(1), "numbers of a chunk that are sent");
-  fields.integer("value_bits", kind.value_bits, Need::defaulted, between(1, whole_bits),
-                 "of a number that is sent: 1 to 8, or 32");
-  const auto memory = read_memory(fields);
-  if (!fields.good()) return {};
-  if (kind.value_bits > 8 && kind.value_bits < whole_bits)
-    fields.complain("value_bits", "must be 1 to 8, or 32, got " + std::to_string(kind.value_bits));
+  visit_bits(fields, "value_bits", kind.value_bits, Need::defaulted,
+             "of a number that is sent: 1 to 8, or 32", 1, 8);
   if (kind.k > kind.chunk)
     fields.complain("k", "is more than the chunk of " + std::to_string(kind.chunk));
-  if (!fields.good()) return {};
-  return message_by(kind, memory);
+  const auto memory = read_memory(fields);
+  return message_by(fields, kind, memory);
 }
 
 }  // namespace

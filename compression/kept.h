@@ -36,13 +36,10 @@ struct Kept {
   }
 
   void visit(Fields& fields) {
-    std::optional<double> wanted;
     fields.integer("k", k, at_least(1), "numbers of a gradient that are sent");
-    fields.real("share", wanted, {.low = 0, .high = 1, .low_allowed = false},
+    fields.real("share", share, Need::none, {.low = 0, .high = 1, .low_allowed = false},
                 "of its numbers, in place of k; one at least");
-    if (fields.good() && k.has_value() == wanted.has_value())
-      fields.complain(k ? "share" : "", "needs one of two keys", "k, share");
-    share = wanted.value_or(1);
+    fields.need_one("k", "share");
   }
 };
 

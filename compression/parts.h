@@ -11,9 +11,8 @@
 #include <vector>
 
 #include "sim/check.h"
-#include "sim/random.h"
+#include "sim/compressor.h"
 #include "sim/reading/fields.h"
-#include "sim/tensor.h"
 
 namespace gradrace {
 
@@ -64,6 +63,7 @@ struct Parts {
   }
 
   void visit(Fields& fields, std::string_view key) {
+    bucket = 512;
     fields.integer(key, bucket, "tensor", at_least(1),
                    "numbers that share a scale; tensor: all of a layer's W, or of its b");
   }
@@ -74,11 +74,14 @@ inline constexpr std::uint64_t whole_bits = 32;
 /// The most of fewer bits.
 inline constexpr std::uint64_t most_packed = 24;
 
-/// Of a number, its sign among them.
-inline Range bits_allowed() { return between(2, whole_bits); }
-inline void check_bits(Fields& fields, std::uint64_t bits, std::string_view key = "bits") {
-  if (bits > most_packed && bits < whole_bits)
-    fields.complain(key, "must be 2 to 24, or 32, got " + std::to_string(bits));
+/// A key of a number's bits: so few that they are packed, or 32.
+inline void visit_bits(Fields& fields, std::string_view key, std::uint64_t& bits, Need need,
+                       std::string_view meaning, std::uint64_t least = 2,
+                       std::uint64_t most = most_packed) {
+  fields.integer(key, bits, need, between(static_cast<double>(least), whole_bits), meaning);
+  if (bits > most && bits < whole_bits)
+    fields.complain(key, "must be " + std::to_string(least) + " to " + std::to_string(most) +
+                             ", or 32, got " + std::to_string(bits));
 }
 
 /// The keys of what is left out say nothing then.
@@ -91,13 +94,13 @@ inline void check_whole(Fields& fields, bool whole, std::initializer_list<std::s
 inline double levels_of(std::uint64_t bits) { return std::exp2(bits - 1) - 1; }
 
 /// Sends numbers as they are.
-struct Whole {
-  bool adds(double) const { return true; }
-  double bytes(double numbers) const { return 4 * numbers; }
-  double most_error(double) const { return 0; }
-  BlockCode block_code(std::size_t) const { return {}; }
+struct Whole final : CompressorOf<Whole> {
+  bool adds(double) const override { return true; }
+  double bytes(double numbers) const override { return 4 * numbers; }
+  std::optional<double> most_error(double) const override { return 0; }
+  std::optional<BlockCode> block_code(std::size_t) const override { return BlockCode{}; }
   template <class Real>
-  void pass(std::span<Real>, Stream&) const {}
+  void make(std::span<Real>, Stream&) const {}
 };
 
 /// Of numbers of so many bits each, and of a scale of 32 bits for each part.

@@ -29,34 +29,24 @@ mean, whatever they are: of a bucket of d numbers 32 and the less of
     .example = R"({"kind": "qsgd", "bits": 4})"};
 
 Message read(Fields& fields) {
-  constexpr std::string_view norms[] = {"2", "max"};
-  std::optional<std::uint64_t> bits, levels;
-  fields.integer("bits", bits, bits_allowed(), "of a number, its sign among them: 2 to 24, or 32");
-  fields.integer("levels", levels, between(1, (1 << 23) - 1), "s, in place of bits");
+  std::uint64_t bits = 0, levels = 0;
+  visit_bits(fields, "bits", bits, Need::none, "of a number, its sign among them: 2 to 24, or 32");
+  fields.integer("levels", levels, Need::none, between(1, (1 << 23) - 1), "s, in place of bits");
+  fields.need_one("bits", "levels");
   Qsgd qsgd;
   qsgd.parts.visit(fields, "bucket");
-  std::string norm(norms[0]);
-  fields.choice("norm", norm, norms, Need::defaulted,
-                "of a bucket: the root of the sum of its v_i^2, or the largest |v_i|");
-  constexpr std::string_view codes[] = {"fixed", "elias"};
-  std::string code(codes[0]);
-  fields.choice("code", code, codes, Need::defaulted,
-                "of levels: each in as many bits, or Elias's, which have fewer for 0");
+  qsgd.of_largest = fields.second_of(
+      "norm", "2", "max", "of a bucket: the root of the sum of its v_i^2, or the largest |v_i|");
+  qsgd.elias =
+      fields.second_of("code", "fixed", "elias",
+                       "of levels: each in as many bits, or Elias's, which have fewer for 0");
   const auto memory = read_memory(fields, true);
-  if (!fields.good()) return {};
-  if (bits.has_value() == levels.has_value())
-    fields.complain(bits ? "levels" : "", "needs one of two keys", "bits, levels");
-  if (bits) check_bits(fields, *bits);
-  if (!fields.good()) return {};
   check_whole(fields, bits == whole_bits, {"bucket", "norm", "code", "memory"});
-  if (bits == whole_bits) return message_by(Whole());
-  qsgd.levels = bits ? levels_of(*bits) : static_cast<double>(*levels);
-  qsgd.bits = 1 + std::ceil(std::log2(qsgd.levels + 1));
-  qsgd.of_largest = norm == "max";
-  qsgd.elias = code == "elias";
+  if (bits == whole_bits) return message_by(fields, Whole());
+  qsgd.levels = bits > 0 ? levels_of(bits) : static_cast<double>(levels);
   if (qsgd.elias && qsgd.of_largest)
     fields.complain("code", "has a bound of its bytes for norm 2 alone", "fixed, or norm: 2");
-  return message_by(qsgd, memory);
+  return message_by(fields, qsgd, memory);
 }
 
 }  // namespace

@@ -10,16 +10,15 @@
 namespace gradrace {
 
 /// Rounds each number of a bucket to one of s levels of either sign, at random.
-struct Qsgd {
+struct Qsgd final : CoderOfParts<Qsgd> {
   double levels = 1;  // s
-  double bits = 2;
   bool of_largest = false;
   bool elias = false;
-  Parts parts{512};
 
-  double bytes(double numbers) const {
-    if (!elias) return packed_bytes(numbers, bits, parts.count(numbers));
-    return parts.sum(numbers, [this](double d) { return std::ceil(most_elias_bits(d) / 8); });
+  double bytes(double numbers) const override {
+    if (elias)
+      return parts.sum(numbers, [this](double d) { return std::ceil(most_elias_bits(d) / 8); });
+    return packed_bytes(numbers, 1 + std::ceil(std::log2(levels + 1)), parts.count(numbers));
   }
   /// In the mean, of a bucket of d numbers, whichever code is shorter: of those that are not 0, or
   /// of all (Alistarh et al., Theorem 3.2 and Lemma A.6).
@@ -31,23 +30,15 @@ struct Qsgd {
     return std::min(sparse, dense) + 32;
   }
   /// Lemma 3.1 of Alistarh et al.; with the largest as scale (max |v_i| / (2 s))^2 a number.
-  double most_error(double numbers) const {
+  std::optional<double> most_error(double numbers) const override {
     const double b = parts.longest(numbers), s = levels;
     return of_largest ? b / (4 * s * s) : std::min(b / (s * s), std::sqrt(b) / s);
   }
-  BlockCode block_code(std::size_t) const {
-    return {.kind = BlockCode::Kind::levels,
-            .scale = of_largest ? BlockCode::Scale::largest : BlockCode::Scale::norm,
-            .levels = levels,
-            .bucket = parts.bucket.value_or(0)};
-  }
-  template <class Real>
-  void pass(std::span<Real> row, Stream& words) const {
-    parts.each(row, [&](std::span<Real> v) {
-      const std::span<const Real> read = v;
-      const Real scale = of_largest ? largest(read) : static_cast<Real>(norm(read));
-      round_to_levels(v, scale, static_cast<Real>(levels), words);
-    });
+  std::optional<BlockCode> block_code(std::size_t) const override {
+    return BlockCode{.kind = BlockCode::Kind::levels,
+                     .scale = of_largest ? BlockCode::Scale::largest : BlockCode::Scale::norm,
+                     .levels = levels,
+                     .bucket = parts.bucket.value_or(0)};
   }
 };
 

@@ -16,31 +16,33 @@ gradient in the mean, and may have a memory.)",
     .source = "Stich, Cordonnier, Jaggi, NeurIPS 2018",
     .example = R"({"kind": "random-k", "share": 0.01})"};
 
-struct RandomK {
+struct RandomK final : CompressorOf<RandomK> {
   Kept kept;
   bool scaled = true;
   bool shared_seed = false;
 
-  bool adds(double numbers) const { return shared_seed || kept.are_all(numbers); }
-  bool shares_words() const { return shared_seed; }
+  bool adds(double numbers) const override { return shared_seed || kept.are_all(numbers); }
+  bool shares_words() const override { return shared_seed; }
+  std::optional<std::uint64_t> sends() const override { return kept.k; }
 
-  double bytes(double numbers) const {
+  double bytes(double numbers) const override {
     return shared_seed ? 4 * kept.count(numbers) : kept.bytes_with_places(numbers);
   }
-  double most_error(double numbers) const {
+  std::optional<double> most_error(double numbers) const override {
     const double k = kept.count(numbers);
     return scaled ? numbers / k - 1 : 1 - k / numbers;
   }
-  BlockCode block_code(std::size_t numbers) const {
-    return {.kind = BlockCode::Kind::drawn, .kept = kept.of(numbers), .factor = factor_of(numbers)};
+  std::optional<BlockCode> block_code(std::size_t numbers) const override {
+    return BlockCode{
+        .kind = BlockCode::Kind::drawn, .kept = kept.of(numbers), .factor = factor_of(numbers)};
   }
   /// Number after number, each with the share of those to come that are to be sent.
   template <class Real>
-  void pass(std::span<Real> row, Stream& words) const {
+  void make(std::span<Real> row, Stream& words) const {
     std::size_t left = kept.of(row.size()), to_come = row.size();
     if (left == to_come) return;
     const auto factor = static_cast<Real>(factor_of(to_come));
-    with_words(row, words, [&](std::span<Real> x, const std::uint32_t* drawn) {
+    with_words(row, &words, [&](std::span<Real> x, const std::uint32_t* drawn) {
       for (std::size_t j = 0; j < x.size(); ++j) {
         const bool sent = (to_come-- * drawn[j]) >> 32 < left;
         x[j] *= sent ? factor : Real{0};
@@ -65,8 +67,7 @@ Message read(Fields& fields) {
       (!memory->estimate || memory->estimate->lambda == 1))
     fields.complain("memory", "grows without bound where what is sent is scaled",
                     "without it; lambda below 1; or scaled: false beside it");
-  if (!fields.good()) return {};
-  return message_by(random_k, memory);
+  return message_by(fields, random_k, memory);
 }
 
 }  // namespace

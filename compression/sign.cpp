@@ -24,58 +24,40 @@ their sum, which is what the server sends back.)",
         "Rebjock, Stich, Jaggi, ICML 2019",
     .example = R"({"kind": "sign", "memory": {}})"};
 
-struct Sign {
+struct Sign final : CoderOfParts<Sign> {
   bool of_norm = false, majority = false;
-  Parts parts = {};
 
-  bool votes() const { return majority; }
-  double bytes(double numbers) const {
+  bool votes() const override { return majority; }
+  double bytes(double numbers) const override {
     return packed_bytes(numbers, 1, majority ? 0 : parts.count(numbers));
   }
   /// Where one number alone is not 0.
-  std::optional<double> most_error(double numbers) const {
+  std::optional<double> most_error(double numbers) const override {
     if (majority) return {};
     const double n = parts.longest(numbers);
     return of_norm ? 2 - 2 / std::sqrt(n) : 1 - 1 / n;
   }
-  BlockCode block_code(std::size_t) const {
-    return {.kind = BlockCode::Kind::signs,
-            .scale = majority  ? BlockCode::Scale::one
-                     : of_norm ? BlockCode::Scale::root_mean_square
-                               : BlockCode::Scale::mean};
-  }
-  template <class Real>
-  void pass(std::span<Real> row, Stream&) const {
-    parts.each(row, [&](std::span<Real> v) {
-      const Real scale = static_cast<Real>(scale_of<Real>(v));
-      for (Real& x : v) x = std::copysign(scale, x);
-    });
-  }
-  template <class Real>
-  double scale_of(std::span<const Real> v) const {
-    if (majority) return 1;
-    const auto n = static_cast<double>(v.size());
-    if (of_norm) return norm(v) / std::sqrt(n);
-    return lane_sum(v.size(), [&](std::size_t j) { return std::abs(v[j]); }) / n;
+  std::optional<BlockCode> block_code(std::size_t) const override {
+    return BlockCode{.kind = BlockCode::Kind::signs,
+                     .scale = majority  ? BlockCode::Scale::one
+                              : of_norm ? BlockCode::Scale::root_mean_square
+                                        : BlockCode::Scale::mean};
   }
 };
 
 Message read(Fields& fields) {
-  constexpr std::string_view scales[] = {"mean", "norm"};
-  std::string scale(scales[0]);
-  fields.choice("scale", scale, scales, Need::defaulted,
-                "of a tensor: the mean of its |v_i|, or the root of that of their squares");
-  bool majority = false;
-  fields.flag("majority", majority, Need::defaulted,
+  Sign sign;
+  sign.of_norm =
+      fields.second_of("scale", "mean", "norm",
+                       "of a tensor: the mean of its |v_i|, or the root of that of their squares");
+  fields.flag("majority", sign.majority, Need::defaulted,
               "signs are +-1, and the server sends back that of their sum, which the step has");
   const auto memory = read_memory(fields);
-  if (!fields.good()) return {};
-  fields.idle("scale", majority && scale != scales[0], "says nothing of votes, which are +-1");
-  if (majority && memory)
+  fields.idle("scale", sign.majority && sign.of_norm, "says nothing of votes, which are +-1");
+  if (sign.majority && memory)
     fields.complain("memory", "needs messages of the gradient's size, and votes are +-1",
                     "without it, or without majority");
-  if (!fields.good()) return {};
-  return message_by(Sign{.of_norm = scale == "norm", .majority = majority}, memory);
+  return message_by(fields, sign, memory);
 }
 
 }  // namespace

@@ -19,45 +19,21 @@ small.  A message of d numbers has ceil(2 d / 8) bytes and 4 for each tensor's m
     .source = "Wen, Xu, Yan, Wu, Wang, Chen, Li, NIPS 2017",
     .example = R"({"kind": "terngrad"})"};
 
-struct TernGrad {
+struct TernGrad final : CoderOfParts<TernGrad> {
   std::optional<double> clip = 2.5;
-  Parts parts = {};
 
-  double bytes(double numbers) const { return packed_bytes(numbers, 2, parts.count(numbers)); }
+  double bytes(double numbers) const override {
+    return packed_bytes(numbers, 2, parts.count(numbers));
+  }
   /// m ||v||_1 / ||v||^2 - 1 is greatest where all but one are equal.  With a clip a number a errs
   /// by m a - a^2 up to m, (a - m)^2 beyond: by no more than a^2 + m^2 / 8, m by min(c^2, n) of
   /// their mean square.
-  double most_error(double numbers) const {
+  std::optional<double> most_error(double numbers) const override {
     const double n = parts.longest(numbers);
     return clip ? 1 + std::min(*clip * *clip, n) / 8 : (std::sqrt(n) - 1) / 2;
   }
-  BlockCode block_code(std::size_t) const {
-    return {.kind = BlockCode::Kind::levels, .clip = clip.value_or(0)};
-  }
-  template <class Real>
-  void pass(std::span<Real> row, Stream& words) const {
-    parts.each(row, [&](std::span<Real> v) {
-      const double sigma = clip ? deviation<Real>(v) : 0;
-      if (sigma > 0) cut_off(v, static_cast<Real>(*clip * sigma));
-      round_to_levels(v, largest<Real>(v), Real{1}, words);
-    });
-  }
-
-  template <class Real>
-  static double deviation(std::span<const Real> v) {
-    const auto n = static_cast<double>(v.size());
-    const double mean = lane_sum(v.size(), [&](std::size_t j) { return v[j]; }) / n;
-    return std::sqrt(lane_sum(v.size(),
-                              [&](std::size_t j) {
-                                const double x = v[j] - mean;
-                                return x * x;
-                              }) /
-                     n);
-  }
-  /// NaN stays.
-  template <class Real>
-  static void cut_off(std::span<Real> v, Real most) {
-    for (Real& x : v) x = std::abs(x) > most ? std::copysign(most, x) : x;
+  std::optional<BlockCode> block_code(std::size_t) const override {
+    return BlockCode{.kind = BlockCode::Kind::levels, .clip = clip.value_or(0)};
   }
 };
 
@@ -66,8 +42,7 @@ Message read(Fields& fields) {
   fields.real("clip", terngrad.clip, "null", positive(),
               "c: numbers beyond c sigma of their tensor are cut off; null: none are");
   const auto memory = read_memory(fields, true);
-  if (!fields.good()) return {};
-  return message_by(terngrad, memory);
+  return message_by(fields, terngrad, memory);
 }
 
 }  // namespace

@@ -15,17 +15,20 @@ not the gradient in the mean: without `memory` what is small is never sent.)",
     .source = "Aji, Heafield, EMNLP 2017; with memory Stich, Cordonnier, Jaggi, NeurIPS 2018",
     .example = R"({"kind": "top-k", "share": 0.01, "memory": {}})"};
 
-struct TopK {
+struct TopK final : CompressorOf<TopK> {
   Kept kept;
 
-  bool adds(double numbers) const { return kept.are_all(numbers); }
-  double bytes(double numbers) const { return kept.bytes_with_places(numbers); }
-  double most_error(double numbers) const { return 1 - kept.count(numbers) / numbers; }
-  BlockCode block_code(std::size_t numbers) const {
-    return {.kind = BlockCode::Kind::largest, .kept = kept.of(numbers)};
+  bool adds(double numbers) const override { return kept.are_all(numbers); }
+  std::optional<std::uint64_t> sends() const override { return kept.k; }
+  double bytes(double numbers) const override { return kept.bytes_with_places(numbers); }
+  std::optional<double> most_error(double numbers) const override {
+    return 1 - kept.count(numbers) / numbers;
+  }
+  std::optional<BlockCode> block_code(std::size_t numbers) const override {
+    return BlockCode{.kind = BlockCode::Kind::largest, .kept = kept.of(numbers)};
   }
   template <class Real>
-  void pass(std::span<Real> row, Stream&) const {
+  void make(std::span<Real> row, Stream&) const {
     keep_largest(row, kept.of(row.size()));
   }
 };
@@ -34,8 +37,7 @@ Message read(Fields& fields) {
   TopK top_k;
   top_k.kept.visit(fields);
   const auto memory = read_memory(fields);
-  if (!fields.good()) return {};
-  return message_by(top_k, memory);
+  return message_by(fields, top_k, memory);
 }
 
 }  // namespace

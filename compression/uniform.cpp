@@ -18,45 +18,32 @@ s = 2^(bits - 1) - 1.  A message of d numbers has ceil(d bits / 8) bytes and 4 f
     .source = "linear quantisation; blocks: Dettmers, Lewis, Shleifer, Zettlemoyer, ICLR 2022",
     .example = R"({"kind": "uniform", "bits": 8})"};
 
-struct Uniform {
+struct Uniform final : CoderOfParts<Uniform> {
   std::uint64_t bits = 8;
-  Parts parts{512};
 
-  double bytes(double numbers) const {
+  double bytes(double numbers) const override {
     return packed_bytes(numbers, static_cast<double>(bits), parts.count(numbers));
   }
-  double most_error(double numbers) const {
+  std::optional<double> most_error(double numbers) const override {
     return parts.longest(numbers) / (4 * std::pow(levels_of(bits), 2));
   }
-  BlockCode block_code(std::size_t) const {
-    return {.kind = BlockCode::Kind::levels,
-            .at_random = false,
-            .levels = levels_of(bits),
-            .bucket = parts.bucket.value_or(0)};
-  }
-  template <class Real>
-  void pass(std::span<Real> row, Stream&) const {
-    const auto s = static_cast<Real>(levels_of(bits));
-    parts.each(row, [&](std::span<Real> v) {
-      Halves halves;
-      round_to_levels(v, largest<Real>(v), s, halves);
-    });
+  std::optional<BlockCode> block_code(std::size_t) const override {
+    return BlockCode{.kind = BlockCode::Kind::levels,
+                     .at_random = false,
+                     .levels = levels_of(bits),
+                     .bucket = parts.bucket.value_or(0)};
   }
 };
 
 Message read(Fields& fields) {
-  std::uint64_t bits = 8;
-  fields.integer("bits", bits, Need::defaulted, bits_allowed(),
-                 "of a number, its sign among them: 2 to 24, or 32");
   Uniform uniform;
+  visit_bits(fields, "bits", uniform.bits, Need::defaulted,
+             "of a number, its sign among them: 2 to 24, or 32");
   uniform.parts.visit(fields, "block");
   const auto memory = read_memory(fields);
-  if (fields.good()) check_bits(fields, bits);
-  if (!fields.good()) return {};
-  check_whole(fields, bits == whole_bits, {"block", "memory"});
-  if (bits == whole_bits) return message_by(Whole(), memory);
-  uniform.bits = bits;
-  return message_by(uniform, memory);
+  check_whole(fields, uniform.bits == whole_bits, {"block", "memory"});
+  if (uniform.bits == whole_bits) return message_by(fields, Whole(), memory);
+  return message_by(fields, uniform, memory);
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ class Compressor {
   virtual double bytes(double numbers) const = 0;
 
   /// Of a row of so many numbers: the most that E||C(v) - v||^2 / ||v||^2 can be; empty: not known.
-  virtual std::optional<double> most_error(double numbers) const = 0;
+  virtual std::optional<double> most_error(double) const { return {}; }
 
   /// row: what is to be sent; becomes what the receiver reads.  `words`: of this message alone;
   /// carried: as the message before left it.
@@ -73,112 +73,61 @@ class Compressor {
   bool joint() const { return rounds() > 0; }
 
   /// Whether sums of messages of so many numbers are messages, of as many bytes.
-  virtual bool adds(double numbers) const = 0;
+  virtual bool adds(double) const { return false; }
   /// Of a code that sends so many numbers of any row; else empty.
   virtual std::optional<std::uint64_t> sends() const { return {}; }
   /// Whether the words of learner 0 are those of all.
-  virtual bool shares_words() const = 0;
+  virtual bool shares_words() const { return false; }
 
   /// What a GPU's blocks make of a row of so many numbers; empty: the CPU alone makes messages.
-  virtual std::optional<BlockCode> block_code(std::size_t numbers) const = 0;
+  virtual std::optional<BlockCode> block_code(std::size_t) const { return {}; }
 
   /// Whether messages are votes: a server sends back the message of their sum, of size 1.
   virtual bool votes() const { return false; }
 
-  /// Whether it goes tensor by tensor; a row is one, unless it is of_tensors().
-  virtual bool by_tensor() const = 0;
   /// Of a kind whose code changes from step to step; else null.
   virtual std::shared_ptr<const Codes> codes(const Training&) const { return nullptr; }
 
+  /// Whether it goes tensor by tensor; a row is one, unless it is of_tensors().
+  virtual bool by_tensor() const = 0;
   /// The same, of rows of those tensors.
   virtual std::shared_ptr<const Compressor> of_tensors(std::vector<Tensor> tensors) const = 0;
 };
 
-/// That of a kind, which has `double bytes(double numbers) const`, `std::optional<double>
-/// most_error(double numbers) const` where that is known, and
-/// `template <class Real> void pass(std::span<Real> row, Stream& words) const`, and `Parts parts`
-/// (compression/parts.h) where it goes by buckets or tensors, `Kept kept` (compression/kept.h)
-/// where it sends so many numbers; `BlockCode block_code(std::size_t numbers) const` where a GPU
-/// makes it, too; `bool adds(double numbers) const` and `bool shares_words()
-/// const`, `bool votes() const`, `std::uint32_t rounds() const` where that may be,
-/// `std::shared_ptr<const Codes> codes(const Training&) const` where it changes; where numbers are
-/// carried on, `std::size_t carried() const`, and pass(row, words, carried).
+/// What a kind derives from, and has `template <class Real> void make(std::span<Real> row, Stream&
+/// words) const` for, which pass() calls; with a third parameter `std::span<Real> carried` where
+/// numbers are carried on.  One that goes by buckets or tensors has `Parts parts`
+/// (compression/parts.h).
 template <class Kind>
-class CompressorOf final : public Compressor {
+class CompressorOf : public Compressor {
  public:
-  explicit CompressorOf(Kind kind) : kind_(std::move(kind)) {}
-
-  double bytes(double numbers) const override { return kind_.bytes(numbers); }
-  std::optional<double> most_error(double numbers) const override {
-    if constexpr (requires { kind_.most_error(numbers); }) return kind_.most_error(numbers);
-    return {};
+  void pass(std::span<float> row, Stream words, std::span<float> carried) const final {
+    pass_to_kind(row, words, carried);
   }
-  void pass(std::span<float> row, Stream words, std::span<float> carried) const override {
-    make(row, words, carried);
-  }
-  void pass(std::span<double> row, Stream words, std::span<double> carried) const override {
-    make(row, words, carried);
+  void pass(std::span<double> row, Stream words, std::span<double> carried) const final {
+    pass_to_kind(row, words, carried);
   }
 
-  std::size_t carried() const override {
-    if constexpr (requires { kind_.carried(); }) return kind_.carried();
-    return 0;
-  }
-  std::uint32_t rounds() const override {
-    if constexpr (requires { kind_.rounds(); }) return kind_.rounds();
-    return 0;
-  }
-
-  bool adds(double numbers) const override {
-    if constexpr (requires { kind_.adds(numbers); }) return kind_.adds(numbers);
+  bool by_tensor() const final {
+    if constexpr (requires { kind().parts; }) return !kind().parts.bucket;
     return false;
   }
-  std::optional<std::uint64_t> sends() const override {
-    if constexpr (requires { kind_.kept; }) return kind_.kept.k;
-    return {};
-  }
-  bool shares_words() const override {
-    if constexpr (requires { kind_.shares_words(); }) return kind_.shares_words();
-    return false;
-  }
-
-  std::optional<BlockCode> block_code(std::size_t numbers) const override {
-    if constexpr (requires { kind_.block_code(numbers); }) return kind_.block_code(numbers);
-    return {};
-  }
-
-  bool votes() const override {
-    if constexpr (requires { kind_.votes(); }) return kind_.votes();
-    return false;
-  }
-
-  std::shared_ptr<const Codes> codes(const Training& training) const override {
-    if constexpr (requires { kind_.codes(training); }) return kind_.codes(training);
-    return nullptr;
-  }
-
-  bool by_tensor() const override {
-    if constexpr (has_parts) return !kind_.parts.bucket;
-    return false;
-  }
-  std::shared_ptr<const Compressor> of_tensors(std::vector<Tensor> tensors) const override {
-    Kind kind = kind_;
-    if constexpr (has_parts) kind.parts.tensors = std::move(tensors);
-    return std::make_shared<const CompressorOf>(std::move(kind));
+  std::shared_ptr<const Compressor> of_tensors(std::vector<Tensor> tensors) const final {
+    const auto result = std::make_shared<Kind>(kind());
+    if constexpr (requires { result->parts; }) result->parts.tensors = std::move(tensors);
+    return result;
   }
 
  private:
-  static constexpr bool has_parts = requires(Kind kind) { kind.parts; };
+  const Kind& kind() const { return static_cast<const Kind&>(*this); }
 
   template <class Real>
-  void make(std::span<Real> row, Stream& words, std::span<Real> carried) const {
-    if constexpr (requires { kind_.pass(row, words, carried); })
-      kind_.pass(row, words, carried);
+  void pass_to_kind(std::span<Real> row, Stream& words, std::span<Real> carried) const {
+    if constexpr (requires { kind().make(row, words, carried); })
+      kind().make(row, words, carried);
     else
-      kind_.pass(row, words);
+      kind().make(row, words);
   }
-
-  Kind kind_;
 };
 
 }  // namespace gradrace

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "compression/rising_bits.h"
 #include "models/make_device.h"
 #include "sim/reading/problem.h"
 #include "tests/compression/kinds.h"
@@ -70,6 +71,25 @@ std::string with_alpha(const std::string& more) {
 }
 
 }  // namespace
+
+TEST_CASE("rising bits: so many in the mean, rising alike, cut off where they are not allowed") {
+  for (const double growth : {-0.05, -1e-4, 0.0, 0.002, 0.3})
+    for (const double wanted : {2.5, 4.0, 12.0, 23.5}) {
+      const int steps = 400;
+      RisingBits bits{2, 24, growth};
+      bits.move(steps, wanted);
+      double sum = 0;
+      for (int n = 0; n < steps; ++n) {
+        sum += bits.at(n);
+        CHECK((bits.at(n) >= 2 && bits.at(n) <= 24));
+        const double rise = bits.at(n + 1) - bits.at(n);
+        const bool cut_off =
+            bits.at(n) == 2 || bits.at(n) == 24 || bits.at(n + 1) == 2 || bits.at(n + 1) == 24;
+        CHECK((cut_off || rise == doctest::Approx(growth)));
+      }
+      CHECK(sum / steps == doctest::Approx(wanted).epsilon(0.005));
+    }
+}
 
 TEST_CASE("dq-sgd: bits grow, stay or shrink with the norm of the gradient") {
   const auto bits = [](const std::string& budget, double ratio) {

@@ -9,18 +9,18 @@
 namespace gradrace {
 
 /// What is sent arrives.
-struct Identity {
-  double bytes(double numbers) const { return 4 * numbers; }
+struct Identity final : CompressorOf<Identity> {
+  double bytes(double numbers) const override { return 4 * numbers; }
   template <class Real>
-  void pass(std::span<Real>, Stream&) const {}
+  void make(std::span<Real>, Stream&) const {}
 };
 
 /// Half of every number arrives, in half of the bytes.
-struct Halving {
-  double bytes(double numbers) const { return 2 * numbers; }
-  bool adds(double) const { return true; }
+struct Halving final : CompressorOf<Halving> {
+  double bytes(double numbers) const override { return 2 * numbers; }
+  bool adds(double) const override { return true; }
   template <class Real>
-  void pass(std::span<Real> row, Stream&) const {
+  void make(std::span<Real> row, Stream&) const {
     for (Real& x : row) x /= 2;
   }
 };
@@ -28,7 +28,7 @@ struct Halving {
 /// The race, all of whose plans make messages so.
 template <class Kind>
 Race with_messages(Race race, Kind kind, std::optional<Memory> memory) {
-  const auto compressor = std::make_shared<const CompressorOf<Kind>>(std::move(kind));
+  const auto compressor = std::make_shared<const Kind>(std::move(kind));
   for (Plan& plan : race.plans) plan.message = {compressor, memory};
   return race;
 }

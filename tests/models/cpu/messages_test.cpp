@@ -192,12 +192,13 @@ void check_equals_loop(const Race& plain, const Memory& memory) {
 }
 
 /// What messages say, before they are halved and after, in the order of sending.
-struct Recorded {
+struct Recorded final : CompressorOf<Recorded> {
   std::vector<Vector>* messages;
 
-  double bytes(double numbers) const { return 2 * numbers; }
+  explicit Recorded(std::vector<Vector>& all) : messages(&all) {}
+  double bytes(double numbers) const override { return 2 * numbers; }
   template <class Real>
-  void pass(std::span<Real> row, Stream&) const {
+  void make(std::span<Real> row, Stream&) const {
     for (Real& x : row) x /= 2;
     messages->emplace_back(row.begin(), row.end());
   }
@@ -257,7 +258,7 @@ TEST_CASE("messages: what was sent, remembered and lost is what was put in, at e
       const Memory memory = memory_of(1, takes_back);
       std::vector<Vector> messages;
       const Race race =
-          with_messages(race_by(protocol, constant, "{}", roads), Recorded{&messages}, memory);
+          with_messages(race_by(protocol, constant, "{}", roads), Recorded(messages), memory);
       DirectLoop direct(race, memory);
       Run run(race, 0, true, &direct, nullptr, 1);
       const auto device = exact_device();
@@ -374,10 +375,10 @@ TEST_CASE("messages: a gradient that is dropped is computed where it leaves a me
 }
 
 /// Adds random numbers to what it halves, in the order of the row.
-struct Noisy {
-  double bytes(double numbers) const { return 2 * numbers; }
+struct Noisy final : CompressorOf<Noisy> {
+  double bytes(double numbers) const override { return 2 * numbers; }
   template <class Real>
-  void pass(std::span<Real> row, Stream& words) const {
+  void make(std::span<Real> row, Stream& words) const {
     for (Real& x : row) x = x / 2 + static_cast<Real>(words()) * Real(1e-12);
   }
 };
@@ -419,11 +420,12 @@ TEST_CASE("messages: equal bits for any segment limit and cohort, begun again an
 }
 
 TEST_CASE("messages: a compressor's random numbers are the message's own") {
-  struct First {
+  struct First final : CompressorOf<First> {
     std::vector<std::uint32_t>* words;
-    double bytes(double numbers) const { return numbers; }
-    void pass(std::span<float>, Stream&) const {}
-    void pass(std::span<double>, Stream& stream) const { words->push_back(stream()); }
+    explicit First(std::vector<std::uint32_t>& all) : words(&all) {}
+    double bytes(double numbers) const override { return numbers; }
+    void make(std::span<float>, Stream&) const {}
+    void make(std::span<double>, Stream& stream) const { words->push_back(stream()); }
   };
   std::vector<std::uint32_t> words, wanted;
   const Race race = race_by(R"({"kind": "async"})", constant, "{}", "", R"({"updates": 20})");
@@ -436,7 +438,7 @@ TEST_CASE("messages: a compressor's random numbers are the message's own") {
       wanted.push_back(stream());
     }
   } sends(wanted, race);
-  run_race({with_messages(race, First{&words}, {}), 0, 7, &sends}, exact_device().get());
+  run_race({with_messages(race, First(words), {}), 0, 7, &sends}, exact_device().get());
   CHECK(words.size() == 20);
   CHECK(words == wanted);
 }

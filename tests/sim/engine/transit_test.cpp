@@ -192,7 +192,7 @@ TEST_CASE("transit: a message is of the plan under which its minibatch was dispa
                       R"({"updates": 4})");
   race.make_protocol = [] { return std::make_unique<Follows>(); };
   race.plans.push_back(race.plans[0]);
-  race.plans[1].message.compressor = std::make_shared<CompressorOf<Halving>>(Halving());
+  race.plans[1].message.compressor = std::make_shared<Halving>();
   // Models come at 2.  Learner 0 computes until 3, learner 1 until 3.5; their bytes are there at
   // 4.5 and 5.  The next models come at 6 and 6.5, and messages of half a byte at 7.5 and 8.5.
   const RunRecord record = run_timing(race);
