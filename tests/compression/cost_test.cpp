@@ -31,7 +31,7 @@ double cost_of(const std::string& kind) {
   const auto compressor = message_from(kind).compressor->of_tensors({{128, 128}});
   std::vector<float> carried(compressor->carried());
   return cost([&] {
-    std::ranges::copy(row, sent.begin());
+    std::copy(row.begin(), row.end(), sent.begin());
     compressor->pass(sent, words_of(0), carried);
   });
 }
@@ -49,8 +49,8 @@ TEST_CASE("compression: encoding and decoding cost a few times a copy and the ra
   const double rank_4 = cost_of(R"({"kind": "power", "rank": 4})");
   MESSAGE("ns a number: floor ", floor, ", qsgd ", qsgd, ", top-k ", top_k, ", power of rank 1 ",
           rank_1, ", 4 ", rank_4);
-  CHECK(qsgd < 2.5 * floor);  // 1.5 of 0.8 on an EPYC by AVX2
-  CHECK(top_k < 5 * floor);   // 3.0
+  CHECK(qsgd < 2.5 * floor);  // 1.36 of 0.61 on an EPYC by AVX2
+  CHECK(top_k < 5 * floor);   // 2.0
   CHECK(rank_4 < 5 * rank_1);
 #endif
 }
