@@ -5,6 +5,7 @@ from plots.encoding import by_value, race
 from plots.final import draw_final, figure_name, numbers_of
 from plots.learners import facts
 from plots.measure import final_value, headline_measures
+from plots.price import spent
 from plots.shares import draw_shares, rows_of
 from plots.staleness import draw_staleness
 from plots.sweep import has_values, keys_of, main_value
@@ -49,8 +50,10 @@ def curve_figures(results, plan, xs):
     if "time" in xs and has_values(results, "bytes"):
         figures["error_bytes"] = draw_curves(results, plan, "bytes", columns["error"])
     for x in xs:
-        if not has_values(results, AXES[x][0]):
-            notes.append(f"no {x} recorded: curves against {x} left out")
+        if not (spent(results) if x == "cost" else has_values(results, AXES[x][0])):
+            notes.append(
+                f"no {'prices' if x == 'cost' else x} recorded: curves against {x} left out"
+            )
             continue
         for stem, y in columns.items():
             figures[f"{stem}_{x}"] = draw_curves(results, plan, x, y)

@@ -19,7 +19,7 @@ struct DrawingOption {
 };
 
 constexpr DrawingOption drawing_options[] = {
-    {"x", "time|updates|gradients|epochs|bytes",
+    {"x", "time|updates|gradients|epochs|bytes|cost",
      "what curves are drawn against (default time); repeatable"},
     {"format", "png|svg|pdf", "of the files (default png and svg); repeatable"},
     {"size", "page|column",

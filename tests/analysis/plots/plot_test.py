@@ -274,6 +274,17 @@ class Curves(fabricate.Folder):
         self.assertNotIn("error_bytes", figures)
         self.assertIn("no bytes recorded: curves against bytes left out", notes)
 
+    def test_errors_are_drawn_against_what_they_cost_where_that_has_a_price(self):
+        _, curve = fabricate.race(self.folder, [1])
+        self.assertIn("no prices recorded: curves against cost left out", run.draw_folder(self.folder, ["cost"])[1])
+        path = self.folder / "manifest.json"
+        manifest = json.loads(path.read_text())
+        manifest["scenario"].setdefault("cluster", {})["price"] = 0.5  # of each of 8 learners
+        path.write_text(json.dumps(manifest))
+        figures, notes = run.draw_folder(self.folder, ["cost"])
+        self.assertFalse([note for note in notes if "prices" in note])
+        self.assertEqual(figures["error_cost"].axes[0].get_xlim(), (0, 4 * max(row["time"] for row in curve)))
+
 
 class Reading(fabricate.Folder):
     def test_labels_are_those_of_the_file(self):

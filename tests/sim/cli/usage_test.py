@@ -475,7 +475,7 @@ class Usage(ProgramTest):
     def test_plot_says_what_its_options_take(self):
         self.call("run", self.write(SMALL), "--quiet", "--out", "out")
         for option, word, allowed in (
-            ("--x", "hours", "time|updates|gradients|epochs|bytes"),
+            ("--x", "hours", "time|updates|gradients|epochs|bytes|cost"),
             ("--format", "gif", "png|svg|pdf"),
             ("--format", "png|svg", "png|svg|pdf"),
             ("--size", "", "page|column"),
