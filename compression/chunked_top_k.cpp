@@ -37,12 +37,16 @@ struct ChunkedTopK final : CompressorOf<ChunkedTopK> {
     if (value_bits < whole_bits) return 1;
     return 1 - static_cast<double>(k) / static_cast<double>(chunk);
   }
+  std::optional<BlockCode> block_code(std::size_t) const override {
+    return BlockCode{.kind = BlockCode::Kind::chunks, .kept = k, .chunk = chunk, .bins = bins()};
+  }
+  double bins() const { return value_bits < whole_bits ? std::exp2(value_bits) : 0; }
   template <class Real>
   void make(std::span<Real> row, Stream&) const {
     parts.each(row, [&](std::span<Real> tensor) {
       for (std::size_t at = 0; at < tensor.size(); at += chunk)
         keep_largest(tensor.subspan(at, std::min<std::size_t>(chunk, tensor.size() - at)), k);
-      if (value_bits < whole_bits) round_to_bins(tensor, std::exp2(value_bits));
+      if (bins() > 0) round_to_bins(tensor, bins());
     });
   }
 
@@ -51,9 +55,8 @@ struct ChunkedTopK final : CompressorOf<ChunkedTopK> {
     const auto n = static_cast<std::uint64_t>(numbers);
     const std::uint64_t kept = n / chunk * std::min(k, chunk) + std::min(k, n % chunk);
     const double place = kept < n ? std::ceil(std::log2(static_cast<double>(chunk))) : 0;
-    const double table = value_bits < whole_bits ? 4 * std::exp2(value_bits) : 0;
     return std::ceil(static_cast<double>(kept) * (place + static_cast<double>(value_bits)) / 8) +
-           table;
+           4 * bins();
   }
 };
 

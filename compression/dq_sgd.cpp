@@ -40,6 +40,7 @@ struct DqSgd final : CompressorOf<DqSgd> {
   BitSchedule schedule;
 
   double bytes(double numbers) const override { return 4 * numbers; }
+  std::optional<BlockCode> block_code(std::size_t) const override { return BlockCode{}; }
   template <class Real>
   void make(std::span<Real>, Stream&) const {}
 

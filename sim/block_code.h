@@ -30,9 +30,10 @@ struct RoundToLevel {
 inline constexpr std::uint32_t half_word = 1u << 31;
 
 /// What the blocks of a GPU's threads make of a row as a compressor on the CPU does: part by part
-/// numbers are rounded to levels of a scale, or become its signs; or some of the row's stay.
+/// numbers are rounded to levels of a scale, or become its signs; or some of the row's stay, or of
+/// each chunk of a part, and those of the part become means of bins (compression/bins.h).
 struct BlockCode {
-  enum class Kind : std::uint8_t { whole, levels, signs, largest, drawn };
+  enum class Kind : std::uint8_t { whole, levels, signs, largest, drawn, chunks };
   enum class Scale : std::uint8_t { one, largest, norm, mean, root_mean_square };
 
   Kind kind = Kind::whole;
@@ -41,8 +42,10 @@ struct BlockCode {
   double levels = 1;
   double clip = 0;           // numbers are cut off at so many standard deviations first; 0: none
   std::uint64_t bucket = 0;  // numbers of a part; 0: a part is a tensor
-  std::uint64_t kept = 0;    // of the row
+  std::uint64_t kept = 0;    // of the row, or of a chunk
   double factor = 1;         // of those that are drawn
+  std::uint64_t chunk = 0;   // numbers of a chunk
+  double bins = 0;           // at most 256; 0: numbers stay as they are
 };
 
 }  // namespace gradrace

@@ -52,7 +52,7 @@ concept BlockReplay = BlockLauncher<Launcher> &&
   replay.evaluate(launcher, std::size_t{}, cohort, evaluation);
   replay.fetch(launcher);
   { same.factors(std::size_t{}, program) } -> std::same_as<std::span<const double>>;
-  { same.errors(std::size_t{}, program) } -> std::same_as<std::span<const double>>;
+  { same.messages() } -> std::same_as<const Messages<typename T::Number, Launcher>&>;
   { same.evaluation(sums) } -> std::same_as<Evaluation>;
 };
 
@@ -95,10 +95,10 @@ class BlockDevice final : public Device {
     std::uint32_t minibatch = 1;
     std::size_t beside = 0;  // w, in a state
     for (const Tape& tape : tapes) {
-      refuse(tape);
       runs_.push_back({.lowering = replay_.lowering(tape),
                        .rate_factors = RateFactors(tape),
-                       .compresses = compresses(tape)});
+                       .compresses = compresses(tape),
+                       .wants_norms = tape.wants_norms});
       const StateLayout& layout = add_run(tape).layout;
       beside = std::max<std::size_t>(beside, layout.numbers - layout.beside);
       for (const Recipe& recipe : tape.recipes) minibatch = std::max(minibatch, recipe.minibatch);
@@ -140,7 +140,7 @@ class BlockDevice final : public Device {
   struct RunOnHost {
     Lowering lowering;
     RateFactors rate_factors;
-    bool compresses = false;
+    bool compresses = false, wants_norms = false;
     MeanSinceEvaluation compression_error = {};
     const Program* program = nullptr;  // of the wave; null: the run is over
     std::vector<Ticket> answers = {};  // of its evaluations
@@ -161,7 +161,7 @@ class BlockDevice final : public Device {
   }
 
   /// How many runs fit into nine tenths of the memory; the rest is for lists.  A run has a state
-  /// for each learner's gradient, or two where states are averaged, three where messages are made,
+  /// for each learner's gradient, one more where states are averaged, two where messages are made,
   /// with a memory, and for each evaluation that waits, the two of an update, and a page that is
   /// not full; beside them what its replay needs. Where more gradients wait (K > P) memory may run
   /// out during the run; the error says so.
@@ -172,9 +172,8 @@ class BlockDevice final : public Device {
                                std::to_string(parameters()) + " parameters, " +
                                std::to_string(options.minibatch) + " samples");
     const std::uint64_t state = state_numbers(options);
-    const std::uint64_t learners = std::uint64_t{options.learners} * (options.messages   ? 3
-                                                                      : options.averages ? 2
-                                                                                         : 1);
+    const std::uint64_t learners =
+        std::uint64_t{options.learners} * (1u + options.averages + 2u * options.messages);
     const std::uint64_t states = learners + Lowering::most_at_once + 2 + Values::page_slots;
     const std::uint64_t run =
         states * state * sizeof(Real) + replay_.run_bytes(options, state - parameters());
@@ -199,19 +198,19 @@ class BlockDevice final : public Device {
                              .first_message = static_cast<std::uint32_t>(messages_.host.size()),
                              .layout = layout_of(tape.rules, parameters(), model_->statistics())});
     recipes_.host.insert(recipes_.host.end(), tape.recipes.begin(), tape.recipes.end());
-    for (const Rule& rule : tape.rules)
-      rules_.host.push_back({optimiser_of(rule), rule.ema, rule.distance});
     for (const Message& message : tape.messages)
       messages_.host.push_back(kernel_message(message, learnt_));
-    return runs_at_.host.back();
-  }
-
-  void refuse(const Tape& tape) const {
-    const bool sends_back =
-        std::ranges::any_of(tape.rules, [](const Rule& rule) { return rule.back != nullptr; });
-    if (sends_back || tape.wants_norms)
-      throw std::runtime_error(launcher_.name() +
-                               ": only the CPU makes messages of updates; use --device cpu");
+    kernels::RunAt& run = runs_at_.host.back();
+    if (remembers_steps(tape.rules))
+      run.memory_back =
+          run.layout.numbers - kernels::in_fours(std::uint64_t{run.layout.parameters});
+    for (const Rule& rule : tape.rules) {
+      rules_.host.push_back({optimiser_of(rule), rule.ema, rule.distance});
+      if (!rule.back) continue;
+      rules_.host.back().back = static_cast<std::uint32_t>(messages_.host.size());
+      messages_.host.push_back(kernel_message(*rule.back, learnt_));
+    }
+    return run;
   }
 
   void initialise(const Tape& tape, std::size_t number) {
@@ -232,9 +231,6 @@ class BlockDevice final : public Device {
       run.program = wave[i] ? &run.lowering.lower(*wave[i]) : nullptr;
       run.answers.clear(), run.measured.clear();
       if (!run.program) continue;
-      if (!run.program->models.empty())
-        throw std::runtime_error(launcher_.name() +
-                                 ": only the CPU makes messages of models; use --device cpu");
       of_run_.split(*run.program);
       stages_ = std::max(stages_, of_run_.count());
       replay_.add(i, recipes_of(i), *run.program, of_run_, run.lowering);
@@ -285,8 +281,8 @@ class BlockDevice final : public Device {
   /// Whether a run of the wave cannot go on without what the device finds.
   bool wants_answers(std::span<const Segment* const> wave) const {
     for (std::size_t i = 0; i < wave.size(); ++i)
-      if (wave[i] &&
-          (wave[i]->end != End::limit || !runs_[i].answers.empty() || !wave[i]->sent.empty()))
+      if (wave[i] && (wave[i]->end != End::limit || !runs_[i].answers.empty() ||
+                      !wave[i]->sent.empty() || !wave[i]->models.empty()))
         return true;
     return factors_wanted();
   }
@@ -329,8 +325,9 @@ class BlockDevice final : public Device {
         run.rate_factors.add(*run.program, replay_.factors(i, *run.program), result);
       if (run.compresses)
         run.compression_error.add(
-            *run.program, replay_.errors(i, *run.program), &SlotEvaluation::sent,
+            *run.program, replay_.messages().errors(i, *run.program), &SlotEvaluation::sent,
             [&](std::size_t e, double mean) { result.evaluations[e].compression_error = mean; });
+      if (run.wants_norms) result.norms = replay_.messages().norms(i);
       if (wave[i]->end == End::limit) continue;
       const std::size_t live = run.lowering.live().size() * parameters();
       Hash hash;

@@ -10,7 +10,6 @@
 
 #include "models/gpu/kernels/gradient_replay.h"
 #include "models/gpu/messages.h"
-#include "models/gpu/network_pass.h"
 #include "models/gpu/staged.h"
 #include "models/gpu/stages.h"
 #include "models/gpu/use_list.h"
@@ -18,11 +17,27 @@
 
 namespace gradrace {
 
-/// The updates of a network's runs by gradients that are made at values in their slots: all runs go
-/// side by side, an update of each in a round, and the gradients of a round go through the network
-/// together.
+/// Gradients that are made together, each at its use's value: `made` has a place in fours for each.
+template <class Real>
+struct JobsAtHand {
+  const kernels::Cohort<Real>& cohort;
+  const kernels::GradientJob* jobs;  // [count]
+  const kernels::KernelUse* uses;
+  Real* made;
+  kernels::UseWeight* weights;  // [uses]
+  double* factors;              // [uses]; null: not fetched
+  std::uint32_t count;
+};
+
+/// The updates of runs by gradients that are made at values in their slots: all runs go side by
+/// side, an update of each in a round, and the gradients of a round are made together, by a source:
 ///
-/// Memory traffic of an update with one gradient beside what a pass multiplies, in numbers of Real:
+///     together(n)   gradients of minibatches of n that can be made together
+///     gradients()   [together(1)]: where they are then
+///     moved()       the parameters that it can move by itself, in place of their gradient
+///     make(launcher, n, moves, jobs)   moves: it does
+///
+/// Memory traffic of an update with one gradient beside what making it takes, in numbers of Real:
 /// by plain SGD the base is read and the next w written, 2 d; by another rule, and where the norm
 /// of g is asked for, g is written and read as well, 4 d, for momentum and the like 2 d more each.
 /// Of several gradients each is written and read, and the step read and written, 4 d; then the step
@@ -31,16 +46,15 @@ namespace gradrace {
 template <class Real, class Launcher>
 class GradientReplay {
  public:
-  using Pass = NetworkPass<Real, Launcher>;
-
+  /// together: gradients at most.
   void start(Launcher& launcher, std::span<const Tape> tapes, std::size_t parameters,
-             const Pass& pass) {
+             std::uint32_t together) {
     uses_.start(tapes.size());
-    messages_.start(launcher, tapes, parameters, pass.together(1));
+    messages_.start(launcher, tapes, parameters, together);
     plain_.clear();
     for (const Tape& tape : tapes) plain_.push_back(plain_rules(tape, parameters));
-    reserve(launcher, made_, pass.together(1) * kernels::in_fours(parameters));
-    reserve(launcher, at_hand_, pass.together(1));
+    reserve(launcher, made_, together * kernels::in_fours(parameters));
+    reserve(launcher, at_hand_, together);
     reserve(launcher, steps_, tapes.size() * parameters);
     gradrace::clear(launcher, steps_.data(), steps_.size());
   }
@@ -62,6 +76,8 @@ class GradientReplay {
         Round& round = round_of(stage, number++);
         if (step->kind == Step::Kind::send)
           add_sent(run, recipes, program, *step, first_use + program.uses.size(), round);
+        else if (step->kind == Step::Kind::send_model)
+          messages_.add_model(round.number, run, program.models[step->first], *step);
         else
           add(run, recipes, program, *step, first_use, round);
       }
@@ -75,28 +91,31 @@ class GradientReplay {
     reserve(launcher, weights_, uses_.size());
   }
 
-  void launch(Launcher& launcher, std::size_t stage, const kernels::Network<Real>& network,
-              double statistics_decay, const kernels::Cohort<Real>& cohort, const Pass& pass) {
+  template <class Source>
+  void launch(Launcher& launcher, std::size_t stage, double statistics_decay,
+              const kernels::Cohort<Real>& cohort, const Source& source) {
     if (stage >= rounds_.size()) return;
     constexpr kernels::NumberRange nothing;
     for (const Round& round : rounds_[stage]) {
       for (const auto& [kind, list] : round.gradients) {
         const auto [n, way] = kind;
-        const auto of_round = pass.of_rows(network, network.train, n, way == Way::moved);
-        for (std::uint32_t done = 0; done < gradients_.count(list); done += of_round.together) {
-          const std::uint32_t count = std::min(of_round.together, gradients_.count(list) - done);
+        const std::uint32_t together = source.together(n);
+        Real* const* const g = source.gradients();
+        for (std::uint32_t done = 0; done < gradients_.count(list); done += together) {
+          const std::uint32_t count = std::min(together, gradients_.count(list) - done);
           launcher.copy_within(gradients_.data(list) + done, count, at_hand_.data());
           if (way == Way::sent) messages_.at_hand(launcher, list, done, count);
           launcher.repeat({n, count, static_cast<std::uint32_t>(way), uses_.with_factors()}, [&] {
-            differentiate(launcher, pass, of_round, cohort, count);
+            source.make(launcher, n, way == Way::moved,
+                        {cohort, at_hand_.data(), uses_.data(), made_.data(), weights_.data(),
+                         uses_.factors(), count});
             if (way == Way::sent)
-              return messages_.make(launcher, cohort, at_hand_.data(), uses_.data(), of_round.g,
-                                    count);
-            if (way != Way::moved) weigh(launcher, of_round, cohort, count);
-            if (way == Way::added) return add_up(launcher, of_round, cohort, count);
+              return messages_.make(launcher, cohort, at_hand_.data(), uses_.data(), g, count);
+            if (way != Way::moved) weigh(launcher, g, cohort, count);
+            if (way == Way::added) return add_up(launcher, g, cohort, count);
             move(launcher,
-                 {cohort, at_hand_.data(), weights_.data(), of_round.g, nullptr, statistics_decay,
-                  way == Way::moved ? pass.moved() : nothing},
+                 {cohort, at_hand_.data(), weights_.data(), g, nullptr, statistics_decay,
+                  way == Way::moved ? source.moved() : nothing},
                  count);
           });
         }
@@ -117,10 +136,8 @@ class GradientReplay {
   std::span<const double> factors(std::size_t run, const Program& program) const {
     return uses_.factors(run, program);
   }
-  /// What the messages that a run makes say is so far from what was to be sent, after a fetch.
-  std::span<const double> errors(std::size_t run, const Program& program) const {
-    return messages_.errors(run, program);
-  }
+  /// After a fetch.
+  const Messages<Real, Launcher>& messages() const { return messages_; }
 
  private:
   template <class T>
@@ -152,9 +169,11 @@ class GradientReplay {
     const kernels::UpdateJob update{
         run, step.out, step.base, step.rule, first_use + step.first, step.count};
     const auto uses = std::span(program.uses).subspan(step.first, step.count);
-    const bool by_steps =
-        step.count != 1 || std::ranges::any_of(uses, [](const auto& use) { return use.message; });
+    const bool looks_at_steps = messages_.looks_at_steps(run);
+    const bool by_steps = step.count != 1 || looks_at_steps ||
+                          std::ranges::any_of(uses, [](const auto& use) { return use.message; });
     if (by_steps) updates_.add(round.number, {update, 0});
+    if (looks_at_steps) messages_.add_step(round.number, update);
     for (std::uint32_t u = step.first; u < step.first + step.count; ++u) {
       if (program.uses[u].message) {
         messages_.add_use(round.number, {run, program.uses[u].place, first_use + u});
@@ -173,7 +192,7 @@ class GradientReplay {
     const SlotUse& sent = program.sent[step.first];
     const std::size_t list = list_of(round, recipes[sent.recipe].minibatch, Way::sent);
     gradients_.add(list, {{run, 0, 0, 0, 0, 0}, first_sent + step.first});
-    messages_.add_sent(list, run, sent, step);
+    messages_.add_sent(list, sent, step);
   }
 
   std::size_t list_of(Round& round, std::uint32_t minibatch, Way way) {
@@ -189,34 +208,17 @@ class GradientReplay {
   }
 
   // Of the jobs at hand.
-  void differentiate(Launcher& launcher, const Pass& through, const kernels::Pass<Real>& pass,
-                     const kernels::Cohort<Real>& cohort, std::uint32_t count) {
-    const kernels::GradientJob* const jobs = at_hand_.data();
+  void weigh(Launcher& launcher, Real* const* g, const kernels::Cohort<Real>& cohort,
+             std::uint32_t count) {
     launch_all(launcher,
-               kernels::GradientBeginKernel<Real>{pass, cohort, jobs, uses_.data(), made_.data(),
-                                                  weights_.data(), uses_.factors()},
-               count);
-    if (pass.network.augments) {
-      const kernels::AugmentKernel<Real> kernel{pass, cohort.runs, jobs, uses_.data()};
-      launch_all(launcher, kernel, count * kernel.blocks());
-    } else {
-      through.read_rows(launcher, pass, count);
-    }
-    through.forward(launcher, pass, count, true);
-    launch_all(launcher, kernels::DifferentiateKernel<Real>{pass}, count);
-    through.backward(launcher, pass, count);
-  }
-  void weigh(Launcher& launcher, const kernels::Pass<Real>& pass,
-             const kernels::Cohort<Real>& cohort, std::uint32_t count) {
-    launch_all(launcher,
-               kernels::WeighKernel<Real>{cohort, at_hand_.data(), uses_.data(), pass.g,
-                                          weights_.data(), uses_.factors()},
+               kernels::WeighKernel<Real>{cohort, at_hand_.data(), uses_.data(), g, weights_.data(),
+                                          uses_.factors()},
                count);
   }
-  void add_up(Launcher& launcher, const kernels::Pass<Real>& pass,
-              const kernels::Cohort<Real>& cohort, std::uint32_t count) {
-    const kernels::AddKernel<Real> add{cohort.values,   at_hand_.data(), count,
-                                       weights_.data(), pass.g,          steps_.data()};
+  void add_up(Launcher& launcher, Real* const* g, const kernels::Cohort<Real>& cohort,
+              std::uint32_t count) {
+    const kernels::AddKernel<Real> add{cohort.values, at_hand_.data(), count, weights_.data(), g,
+                                       steps_.data()};
     launch_all(launcher, add, count * add.blocks());
   }
   static void move(Launcher& launcher, const kernels::MoveKernel<Real>& kernel,

@@ -10,6 +10,7 @@
 #include "models/gpu/gradient_replay.h"
 #include "models/gpu/in_place_replay.h"
 #include "models/gpu/network_evaluation.h"
+#include "models/gpu/network_gradients.h"
 #include "models/gpu/replay_shape.h"
 #include "models/gpu/resident.h"
 
@@ -49,7 +50,7 @@ class NetworkReplay {
     runs_in_place_.clear();
     for (const Tape& tape : tapes) runs_in_place_.push_back(in_place_.can_replay(tape));
     const bool by_gradients = std::ranges::find(runs_in_place_, false) != runs_in_place_.end();
-    if (by_gradients) gradients_.start(launcher, tapes, shape.parameters, pass_);
+    if (by_gradients) gradients_.start(launcher, tapes, shape.parameters, pass_.together(1));
     pass_.make_room(launcher, most_rows(by_gradients ? shape.minibatch : 1));
     in_place_.start(launcher, tapes, shape);
   }
@@ -73,7 +74,8 @@ class NetworkReplay {
   }
 
   void launch(Launcher& launcher, std::size_t stage, const kernels::Cohort<Real>& cohort) {
-    gradients_.launch(launcher, stage, resident_.network(), statistics_decay_, cohort, pass_);
+    gradients_.launch(launcher, stage, statistics_decay_, cohort,
+                      NetworkGradients<Real, Launcher>{pass_, resident_.network()});
     in_place_.launch(launcher, stage, cohort);
   }
 
@@ -92,9 +94,7 @@ class NetworkReplay {
   std::span<const double> factors(std::size_t run, const Program& program) const {
     return gradients_.factors(run, program);
   }
-  std::span<const double> errors(std::size_t run, const Program& program) const {
-    return gradients_.errors(run, program);
-  }
+  const Messages<Real, Launcher>& messages() const { return gradients_.messages(); }
 
   Evaluation evaluation(const kernels::EvaluationSums& sums) const {
     return resident_.evaluation(sums);

@@ -19,6 +19,40 @@ struct GradientJob {
   std::uint64_t use;  // of the wave
 };
 
+/// The gradients of a model that needs no pass; a block for each job.
+template <class Model>
+struct GradientKernel {
+  using Real = typename Model::Number;
+
+  Model model;
+  Cohort<Real> cohort;
+  const GradientJob* jobs;
+  const KernelUse* uses;
+  Real* made;          // [jobs]: each in fours
+  Real** gradients;    // likewise: where each is
+  UseWeight* weights;  // [uses], which are known; null: they are not
+  double* factors;     // likewise, with them; null: not fetched
+
+  static constexpr std::uint32_t threads = Model::threads, at_once = Model::at_once;
+  static std::size_t shared_numbers() { return scratch_numbers; }
+
+  template <class Block>
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
+    const GradientJob job = jobs[number];
+    const RunAt run = cohort.runs[job.update.run];
+    const KernelUse use = uses[job.use];
+    const std::uint32_t minibatch = cohort.recipes[run.first_recipe + use.recipe].minibatch;
+    Real* const g = made + std::uint64_t{number} * in_fours(cohort.values.parameters);
+    if (block.thread() == 0) {
+      gradients[number] = g;
+      if (weights != nullptr) weights[job.use] = {use.weight, use.weight};
+      if (weights != nullptr && factors != nullptr) factors[job.use] = 1;
+    }
+    model.gradient(block, cohort.values.at(run, job.update.run, use.at).w,
+                   MinibatchName{run.seed, run.replica, use.learner, use.draw, minibatch}, g);
+  }
+};
+
 /// Draws the rows of minibatches and says what moves; a block for each job.
 template <class Number>
 struct GradientBeginKernel {

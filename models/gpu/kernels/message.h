@@ -34,6 +34,8 @@ struct NumberedWords {
 /// What a message says is so far from what was to be sent: ||C(p) - p||^2 and ||p||^2.
 struct MessageError {
   double squared = 0, of = 0;
+
+  GRADRACE_HD void add(const MessageError& more) { squared += more.squared, of += more.of; }
 };
 
 /// A row [n] becomes the message of a code, in the order and with the words of the compressor on
@@ -49,6 +51,7 @@ class Coder {
     switch (code_.kind) {
       case BlockCode::Kind::levels:
       case BlockCode::Kind::signs:
+      case BlockCode::Kind::chunks:
         return by_parts(block, row, n);
       case BlockCode::Kind::largest:
         return keep_largest(block, row, n);
@@ -88,8 +91,9 @@ class Coder {
     for (std::uint32_t first = 0, part = 0; first < n; first += length, ++part) {
       const std::uint64_t longest = code_.bucket > 0 ? code_.bucket : tensors_[part];
       length = longest < n - first ? static_cast<std::uint32_t>(longest) : n - first;
-      const MessageError more = change_part(block, row + first, length, drawn);
-      error.squared += more.squared, error.of += more.of;
+      error.add(code_.kind == BlockCode::Kind::chunks
+                    ? change_chunks(block, row + first, length)
+                    : change_part(block, row + first, length, drawn));
     }
     return error;
   }
@@ -154,34 +158,108 @@ class Coder {
   /// Ordered as |x| is, NaN above all others.
   GRADRACE_HD static Bits magnitude(Real x) { return std::bit_cast<Bits>(x) & (~Bits{0} >> 1); }
 
-  /// Of the first n numbers.
-  template <class Block, class Holds>
-  GRADRACE_HD static std::uint64_t count(const Block& block, std::uint32_t n, const Holds& holds) {
-    return static_cast<std::uint64_t>(
-        sum(block, n, [&](std::uint32_t j) { return holds(j) ? 1.0 : 0.0; }));
+  static constexpr std::uint32_t digits = 16, no_digit = digits;
+
+  /// counts [digit, lanes], in scratch memory: the first of each are how many j < n have the digit.
+  template <class Block, class DigitOf>
+  GRADRACE_HD static const std::uint32_t* count(const Block& block, std::uint32_t n,
+                                                const DigitOf& digit_of) {
+    std::uint32_t* const counts = block.template scratch<std::uint32_t>();
+    each(block, lanes, [&](std::uint32_t lane) {
+      for (std::uint32_t digit = 0; digit < digits; ++digit) counts[digit * lanes + lane] = 0;
+      for (std::uint32_t j = lane; j < n; j += lanes) {
+        const std::uint32_t digit = digit_of(j);
+        if (digit != no_digit) ++counts[digit * lanes + lane];
+      }
+    });
+    for (std::uint32_t half = lanes / 2; half > 0; half /= 2) {
+      block.sync();
+      each(block, digits * half, [=](std::uint32_t i) {
+        const std::uint32_t at = i / half * lanes + i % half;
+        counts[at] += counts[at + half];
+      });
+    }
+    block.sync();
+    return counts;
   }
 
-  /// The k-th largest bit by bit, then before which place those that are as large are among the k.
+  /// The k-th largest digit by digit, from the first on: how many numbers begin as it does, and go
+  /// on with each digit.  Of those that are as large the last among the k likewise, by its place.
   template <class Block>
   GRADRACE_HD MessageError keep_largest(const Block& block, Real* row, std::uint32_t n) const {
-    if (code_.kept >= n) return change(block, row, n, [](Real x, std::uint32_t) { return x; });
-    Bits last = 0;
-    for (Bits bit = Bits{1} << (8 * sizeof(Real) - 2); bit > 0; bit >>= 1) {
-      const Bits tried = last | bit;
-      const auto as_large = [=](std::uint32_t j) { return magnitude(row[j]) >= tried; };
-      if (count(block, n, as_large) >= code_.kept) last = tried;
+    std::uint64_t k = code_.kept, alike = n;
+    if (k >= n) return change(block, row, n, [](Real x, std::uint32_t) { return x; });
+    const auto next = [&](const auto& digit_of) {
+      const std::uint32_t* const counts = count(block, n, digit_of);
+      std::uint32_t digit = 0;
+      while (counts[digit * lanes] < k) k -= counts[digit++ * lanes];
+      alike = counts[digit * lanes];
+      block.sync();
+      return digit;
+    };
+    Bits last = 0, known = 0;  // its first bits, and which these are
+    for (int shift = 8 * sizeof(Real) - 4; shift >= 0; shift -= 4) {
+      const Bits digit = 15 - next([=](std::uint32_t j) {
+                           const Bits m = magnitude(row[j]);
+                           return (m & known) == last
+                                      ? 15 - static_cast<std::uint32_t>(m >> shift & 15)
+                                      : no_digit;
+                         });
+      last |= digit << shift, known |= Bits{15} << shift;
     }
-    const std::uint64_t equal =
-        code_.kept - count(block, n, [=](std::uint32_t j) { return magnitude(row[j]) > last; });
-    std::uint32_t places = 0, beyond = n;  // fewer are before `places`, enough before `beyond`
-    while (beyond - places > 1) {
-      const std::uint32_t middle = places + (beyond - places) / 2;
-      const auto is_last = [=](std::uint32_t j) { return magnitude(row[j]) == last; };
-      (count(block, middle, is_last) < equal ? places : beyond) = middle;
+    std::uint64_t place = 0, beyond = n;
+    for (int shift = 28; alike > k; shift -= 4) {
+      place |= std::uint64_t{next([=](std::uint32_t j) {
+                 const bool is_one = magnitude(row[j]) == last && (j ^ place) >> shift < digits;
+                 return is_one ? j >> shift & 15 : no_digit;
+               })}
+               << shift;
+      beyond = place + (std::uint64_t{1} << shift);
     }
     return change(block, row, n, [=](Real x, std::uint32_t j) {
       const Bits m = magnitude(x);
       return m > last || (m == last && j < beyond) ? x : Real{0};
+    });
+  }
+
+  /// The largest of each chunk stay, and become means of bins.
+  template <class Block>
+  GRADRACE_HD MessageError change_chunks(const Block& block, Real* v, std::uint32_t n) const {
+    MessageError error;
+    for (std::uint64_t at = 0; at < n; at += code_.chunk)
+      error.add(keep_largest(
+          block, v + at, static_cast<std::uint32_t>(code_.chunk < n - at ? code_.chunk : n - at)));
+    if (code_.bins > 0) error.squared += round_to_bins(block, v, n);
+    return error;
+  }
+
+  /// Those that are not 0; the sum of (C(v) - v)^2.
+  template <class Block>
+  GRADRACE_HD double round_to_bins(const Block& block, Real* v, std::uint32_t n) const {
+    const auto sum_of = [&](const auto& term) {
+      return sum(block, n, [&](std::uint32_t j) { return v[j] != 0 ? term(double{v[j]}) : 0.0; });
+    };
+    const double count = sum_of([](double) { return 1.0; });
+    const double mean = sum_of([](double x) { return x; }) / count;
+    const double squares = sum_of([=](double x) { return (x - mean) * (x - mean); });
+    const double width = 6 * std::sqrt(squares / count) / code_.bins, none = width - width;
+    if (count == 0 || width == 0) return 0;
+    const auto bin_of = [=, bins = code_.bins](double x) {
+      const double place = std::floor((x - mean) / width + bins / 2);
+      return static_cast<std::uint32_t>(place < 0 ? 0 : place < bins ? place : bins - 1);
+    };
+    double* const means = block.template scratch<double>() + lanes;  // after what sums need
+    for (std::uint32_t bin = 0; none == 0 && bin < code_.bins; ++bin) {
+      const double in_it = sum_of([&](double x) { return bin_of(x) == bin ? 1.0 : 0.0; });
+      const double total = sum_of([&](double x) { return bin_of(x) == bin ? x : 0.0; });
+      if (block.thread() == 0) means[bin] = total / in_it;
+    }
+    block.sync();
+    return sum(block, n, [&](std::uint32_t j) {
+      const double before = v[j];
+      if (none == 0 && before != 0) v[j] = static_cast<Real>(means[bin_of(before)]);
+      if (!(none == 0)) v[j] = static_cast<Real>(none);
+      return (v[j] - before) * (v[j] - before);
     });
   }
 
@@ -209,8 +287,57 @@ class Coder {
   NumberedWords words_;
 };
 
-/// The gradients of a pass become messages, and the memories of their learners go on, as Message
-/// says; a block for each.
+/// What a message is made of and with: a row [n], of which sent(j) is what is to be sent; the
+/// memory [parameters] before and after it, null where there is none, or it is 0 before.
+template <class Real>
+struct MessageRow {
+  std::uint32_t n, parameters;
+  Real* row;
+  const Real* before;
+  Real* after;
+};
+
+/// The row becomes the message, and the memory goes on, as Message says; what is not learnt, and
+/// stays in the row, is no part of either.
+template <class Block, class Real, class ToSend>
+GRADRACE_HD MessageError make_message(const Block& block, const KernelMessage& message,
+                                      const std::uint32_t* tensors, const StreamName& name,
+                                      bool lost, const MessageRow<Real>& of, const ToSend& sent) {
+  const std::uint32_t n = of.n;
+  Real *const m = of.row, *const after = of.after;
+  const Real* const before = of.before;
+  const auto kept = static_cast<Real>(message.follows ? -1 : message.decay);
+  each(block, after != nullptr ? of.parameters : n, [&](std::uint32_t j) {
+    if (j < n) m[j] = sent(j) + (before != nullptr ? kept * before[j] : 0);
+    if (after != nullptr) after[j] = j < n ? m[j] : 0;
+  });
+  block.sync();
+  if (lost && message.takes_back) return {};
+  const MessageError error = Coder<Real>(message.code, tensors, name)(block, m, n);
+  if (after == nullptr) return error;
+  const auto lambda = static_cast<Real>(message.lambda), nu = static_cast<Real>(message.nu);
+  each(block, n, [=](std::uint32_t j) {
+    if (!message.follows) {
+      after[j] -= m[j];
+      return;
+    }
+    const Real estimate = before != nullptr ? before[j] : 0, said = m[j];
+    m[j] = estimate + nu * said;
+    after[j] = estimate + lambda * said;
+  });
+  block.sync();
+  return error;
+}
+
+constexpr std::uint32_t no_slot_at = ~std::uint32_t{0};
+
+/// The learner's memory in that slot.
+template <class Real>
+GRADRACE_HD Real* memory_at(const Cohort<Real>& cohort, std::uint32_t run, std::uint32_t slot) {
+  return slot == no_slot_at ? nullptr : cohort.values.at(cohort.runs[run], run, slot).w;
+}
+
+/// The gradients of a pass become messages; a block for each.
 ///
 /// Memory traffic of a message of d numbers: the gradient is read and the message written, 2 d, a
 /// memory read and written, 2 d, and both once more; what a code reads is said by its sums.
@@ -233,49 +360,132 @@ struct SendKernel {
   GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
     const GradientJob job = jobs[number];
     const SentJob to = sent[number];
-    const RunAt run = cohort.runs[job.update.run];
+    const std::uint32_t in = job.update.run;
+    const RunAt run = cohort.runs[in];
     const KernelUse use = uses[job.use];
     const KernelMessage message = cohort.messages[run.first_message + to.message];
-    const std::uint32_t n = cohort.values.learnt;
+    const std::uint32_t n = cohort.values.learnt, all = cohort.values.parameters;
     const Real* const g = gradients[number];
-    const auto memory_at = [&](std::uint32_t slot) {
-      return slot == no_slot ? nullptr : cohort.values.at(run, job.update.run, slot).w;
-    };
-    const Real* const before = memory_at(to.before);
-    Real *const after = memory_at(to.after), *const m = places.at(run, job.update.run, to.place).w;
+    Real* const m = places.at(run, in, to.place).w;
     const double clip = cohort.recipes[run.first_recipe + use.recipe].clip;
     const auto weight =
         static_cast<Real>(clip > 0 ? use.weight * clip_factor(block, clip, n, g) : use.weight);
-    const auto kept = static_cast<Real>(message.follows ? -1 : message.decay);
-    each(block, cohort.values.parameters, [=](std::uint32_t j) {
-      m[j] = j < n ? weight * g[j] + (before != nullptr ? kept * before[j] : 0) : g[j];
-      if (after != nullptr) after[j] = j < n ? m[j] : 0;
-    });
-    block.sync();
-    if (to.lost && message.takes_back) return tell(block, to, {0, 0});
-    const StreamName name{run.seed, run.replica, Purpose::compression,
-                          message.shares_words ? 0 : use.learner, use.draw};
-    tell(block, to, Coder<Real>(message.code, cohort.tensors, name)(block, m, n));
-    if (after == nullptr) return;
-    const auto lambda = static_cast<Real>(message.lambda), nu = static_cast<Real>(message.nu);
-    each(block, n, [=](std::uint32_t j) {
-      if (!message.follows) {
-        after[j] -= m[j];
-        return;
-      }
-      const Real estimate = before != nullptr ? before[j] : 0, said = m[j];
-      m[j] = estimate + nu * said;
-      after[j] = estimate + lambda * said;
-    });
-    block.sync();
+    each(block, all - n, [=](std::uint32_t j) { m[n + j] = g[n + j]; });
+    const MessageError error =
+        make_message(block, message, cohort.tensors,
+                     {run.seed, run.replica, Purpose::compression,
+                      message.shares_words ? 0 : use.learner, use.draw},
+                     to.lost,
+                     MessageRow<Real>{n, all, m, memory_at(cohort, in, to.before),
+                                      memory_at(cohort, in, to.after)},
+                     [=](std::uint32_t j) { return weight * g[j]; });
+    if (block.thread() == 0) errors[to.number] = error.squared / error.of;
   }
+};
 
- private:
-  static constexpr std::uint32_t no_slot = ~std::uint32_t{0};
+/// A model that a learner sends: slots of its value, of the model that all have, and of what the
+/// receivers make of it; the rest as of a gradient.
+struct ModelJob {
+  std::uint32_t run, at, base, out;
+  std::uint32_t before, after;
+  std::uint32_t message, learner, draw;
+  std::uint64_t number;
+};
+
+/// What learners send of their models, as Op::send_model has it; a block for each.
+template <class Number>
+struct SendModelKernel {
+  using Real = Number;
+
+  Cohort<Real> cohort;
+  const ModelJob* jobs;
+  double* errors;  // as of gradients
+
+  static constexpr std::uint32_t threads = 256, at_once = 1;
+  static std::size_t shared_numbers() { return scratch_numbers; }
 
   template <class Block>
-  GRADRACE_HD void tell(const Block& block, const SentJob& to, const MessageError& error) const {
-    if (block.thread() == 0) errors[to.number] = error.squared / error.of;
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
+    const ModelJob job = jobs[number];
+    const RunAt run = cohort.runs[job.run];
+    const Values<Real>& values = cohort.values;
+    const std::uint32_t n = values.learnt;
+    const Real* const value = values.at(run, job.run, job.at).w;
+    const Real* const base = values.at(run, job.run, job.base).w;
+    Real* const out = values.at(run, job.run, job.out).w;
+    const KernelMessage message = cohort.messages[run.first_message + job.message];
+    const auto numbers = static_cast<std::uint32_t>(run.layout.numbers);
+    each(block, numbers - n, [=](std::uint32_t j) { out[n + j] = value[n + j]; });
+    const auto difference = [=](std::uint32_t j) { return value[j] - base[j]; };
+    const MessageError error = make_message(
+        block, message, cohort.tensors,
+        {run.seed, run.replica, Purpose::compression, message.shares_words ? 0 : job.learner,
+         job.draw},
+        false,
+        MessageRow<Real>{n, values.parameters, out, memory_at(cohort, job.run, job.before),
+                         memory_at(cohort, job.run, job.after)},
+        difference);
+    each(block, n,
+         [=](std::uint32_t j) { out[j] = out[j] != difference(j) ? base[j] + out[j] : value[j]; });
+    if (block.thread() == 0) errors[job.number] = error.squared / error.of;
+    block.sync();
+  }
+};
+
+/// An update by a step whose norm is asked for, or of which the server makes its message number
+/// `draw`.
+struct StepJob {
+  UpdateJob update;
+  std::uint32_t draw;
+};
+
+/// Norms of the gradients whose sum steps are, and what servers send back of these; a block for
+/// each.
+template <class Number>
+struct StepKernel {
+  using Real = Number;
+
+  Cohort<Real> cohort;
+  const StepJob* jobs;
+  const UseWeight* weights;  // [uses]
+  Real* steps;               // [runs, parameters]
+  double* norms;             // [jobs]: of the mean of the gradients
+
+  static constexpr std::uint32_t threads = 256, at_once = 1;
+  static std::size_t shared_numbers() { return scratch_numbers; }
+
+  template <class Block>
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
+    constexpr std::uint32_t server = ~std::uint32_t{0};  // no learner's number
+    const UpdateJob update = jobs[number].update;
+    const RunAt run = cohort.runs[update.run];
+    const Values<Real>& values = cohort.values;
+    const std::uint32_t n = values.learnt;
+    Real* const step = steps + std::uint64_t{update.run} * values.parameters;
+    double rate = 0;
+    for (std::uint64_t use = update.first; use < update.first + update.count; ++use)
+      rate += weights[use].carried;
+    const double squares =
+        sum(block, n, [=](std::uint32_t j) { return static_cast<double>(step[j]) * step[j]; });
+    if (block.thread() == 0) norms[number] = std::sqrt(squares) / rate;
+    const KernelRule rule = cohort.rules[run.first_rule + update.rule];
+    const auto memory = [&](std::uint32_t slot) {
+      return run.memory_back > 0 ? values.at(run, update.run, slot).w + run.memory_back : nullptr;
+    };
+    const Real* const before = memory(update.base);
+    Real* const after = memory(update.out);
+    if (rule.back == KernelRule::no_back) {
+      if (after != nullptr) each(block, n, [=](std::uint32_t j) { after[j] = before[j]; });
+    } else {
+      const KernelMessage message = cohort.messages[rule.back];
+      make_message(block, message, cohort.tensors,
+                   {run.seed, run.replica, Purpose::compression, server, jobs[number].draw}, false,
+                   MessageRow<Real>{n, values.parameters, step, before, after},
+                   [=](std::uint32_t j) { return step[j]; });
+      if (message.votes)
+        each(block, n, [=](std::uint32_t j) { step[j] *= static_cast<Real>(rate); });
+    }
+    block.sync();
   }
 };
 

@@ -12,14 +12,17 @@ namespace gradrace::kernels {
 
 /// The tape's rule.
 struct KernelRule {
+  static constexpr std::uint32_t no_back = ~std::uint32_t{0};
+
   OptimiserKind optimiser;
   double ema, distance;
+  std::uint32_t back = no_back;  // the cohort's message that a server makes of a step
 };
 
 /// The tape's message.
 struct KernelMessage {
   BlockCode code;
-  bool shares_words, takes_back;
+  bool shares_words, takes_back, votes;
   bool follows;  // what it remembers is an estimate
   double decay, lambda, nu;
 };
@@ -41,6 +44,7 @@ struct RunAt {
   std::uint32_t replica;
   std::uint32_t first_recipe, first_rule, first_message;  // in the cohort's
   StateLayout layout;
+  std::uint64_t memory_back = 0;  // where a state has what messages back left out; 0: nowhere
 };
 
 /// Every value of a cohort: slots of `stride` numbers in pages of so many slots of every run.

@@ -67,11 +67,12 @@ void visit_compression(Fields& fields, Point& point) {
 }
 
 /// Whether the blocks of a GPU can make the messages.
-static bool made_by_gpu(const Point& point, const AnyProtocol& protocol) {
-  const Compressor& compressor = *point.first_plan.message.compressor;
-  const bool of_gradients = protocol.has_server() || protocol->traits().one_value;
-  return of_gradients && !point.model->quadratic() && !point.first_plan.rule.back &&
-         compressor.block_code(1).has_value();
+static bool made_by_gpu(const Point& point) {
+  const auto& back = point.first_plan.rule.back;
+  const auto made = [](const Message& message) {
+    return message.compressor->block_code(1).has_value();
+  };
+  return made(point.first_plan.message) && (!back || made(*back));
 }
 
 /// Of a message that all learners make together.
@@ -216,10 +217,9 @@ void check_compression(Fields& fields, const Point& point) {
   if (votes && !protocol.has_server() && !protocol->traits().one_value)
     fields.complain("compression.majority", "is of learners that make one step together",
                     "without it; or a server, or all-reduce");
-  if (point.with_model() && point.device == "cuda" && !made_by_gpu(point, protocol))
+  if (point.with_model() && point.device == "cuda" && !made_by_gpu(point))
     fields.complain("compression", "is made by the CPU alone here, and the device is cuda",
-                    "device: cpu; or of gradients, of a model that is no quadratic, without down: "
-                    "qsgd, random-k, sign, terngrad, top-k, uniform");
+                    "device: cpu; or another kind than power");
   const auto& network = point.cluster.transit.network;
   const bool carried = protocol.has_server()
                            ? network && network->carries()

@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "models/quadratic.h"
+#include "tests/compression/kinds.h"
+#include "tests/support/compressors.h"
 #include "tests/support/skip.h"
 #include "tests/support/subjects.h"
 
@@ -356,23 +358,51 @@ TEST_CASE("blocks: a model that only the CPU has is refused") {
                     "emulated: only the CPU computes this model; use --device cpu");
 }
 
-TEST_CASE("blocks: what only the CPU replays is refused") {
-  const Tape tape{7, 0, {{1, 0}}, {{}}};
-  const auto replay = [&](const Segment& segment) {
-    const auto device = make_block_device(quadratic(3, 0).fast(), EmulatedBlocks(1), {});
-    device->start({&tape, 1});
-    const Segment* const wave = &segment;
-    Results results;
-    device->replay({&wave, 1}, {&results, 1});
-  };
-  Segment sends;
-  sends.gradients = {{0, 0, 0, 0, Fate::used}};
-  sends.uses = {{0, 0, 0.1}};
-  sends.sent = {{0, false, 1}};
-  sends.ops = {{Op::Kind::send, 0, no_value, no_value, 0, 1}, {Op::Kind::update, 0, 1, 0, 0, 1}};
-  sends.live = {1};
-  CHECK_THROWS_WITH_AS(replay(sends),
-                       "only the CPU replays compressed gradients of a quadratic; use --device cpu",
+template <class Number>
+struct CodeKernel {
+  using Real = Number;
+
+  BlockCode code;
+  std::uint32_t n;
+  Real* row;
+
+  static constexpr std::uint32_t threads = 256, at_once = 1;
+  static std::size_t shared_numbers() { return kernels::scratch_numbers; }
+  template <class Block>
+  void operator()(const Block& block, std::uint32_t, std::uint32_t) const {
+    kernels::Coder<Real>(code, &n, StreamName{})(block, row, n);
+  }
+};
+
+template <class Real>
+void check_alike(std::uint32_t threads, const std::string& kind) {
+  std::vector<Real> row;
+  for (int i = 0; i < 1500; ++i) row.push_back(static_cast<Real>(i * 7919 % 7 - 3));
+  const Message message = message_from(kind);
+  std::vector<Real> found = row;
+  EmulatedBlocks blocks(threads);
+  launch_all(blocks,
+             CodeKernel<Real>{*message.compressor->block_code(row.size()), 1500, found.data()}, 1);
+  CHECK(found == passed(message, row));
+}
+
+TEST_CASE("blocks: of numbers that are alike the first are kept, as on the CPU") {
+  for (const std::string kind :
+       {R"({"kind": "top-k", "k": 500})", R"({"kind": "top-k", "k": 1499})",
+        R"({"kind": "top-k", "k": 1})",
+        R"({"kind": "chunked-top-k", "chunk": 700, "k": 300, "value_bits": 32})",
+        R"({"kind": "chunked-top-k", "chunk": 70, "k": 11, "value_bits": 3})"}) {
+    CAPTURE(kind);
+    check_alike<float>(1, kind);
+    check_alike<double>(2, kind);
+  }
+}
+
+TEST_CASE("blocks: messages that only the CPU makes are refused") {
+  const Tape tape{7, 0, {{1, 0}}, {{}}, {{std::make_shared<Halving>()}}};
+  const auto device = make_block_device(quadratic(3, 0).fast(), EmulatedBlocks(1), {});
+  CHECK_THROWS_WITH_AS(device->start({&tape, 1}),
+                       "only the CPU makes messages of this kind; use --device cpu",
                        std::runtime_error);
 }
 

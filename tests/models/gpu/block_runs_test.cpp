@@ -41,6 +41,10 @@ const char* const averaged = R"("learning_rate": {"kind": "constant", "eta": 0.0
 const char* const adam = R"("learning_rate": {"kind": "constant", "eta": 0.02},
   "optimiser": {"kind": "adamw", "epsilon": 0.001, "ema": 0.9})";
 
+std::string compressed(const std::string& kind) {
+  return std::string(plain) + R"(, "compression": )" + kind;
+}
+
 /// Every code that blocks compute, with every memory.
 std::vector<std::string> messages() {
   std::vector<std::string> rests;
@@ -55,10 +59,31 @@ std::vector<std::string> messages() {
         R"({"kind": "top-k", "share": 0.1, "memory": {}})",
         R"({"kind": "top-k", "k": 7, "memory": "ef21"})", R"({"kind": "random-k", "share": 0.2})",
         R"({"kind": "random-k", "k": 11, "scaled": false, "shared_seed": true, "memory": {}})",
-        R"({"kind": "qsgd", "bits": 5, "from": 4})"})
-    rests.push_back(std::string(plain) + R"(, "compression": )" + kind);
+        R"({"kind": "qsgd", "bits": 5, "from": 4})",
+        R"({"kind": "chunked-top-k", "chunk": 9, "k": 3, "value_bits": 3, "memory": {}})",
+        R"({"kind": "chunked-top-k", "chunk": 8, "k": 2, "value_bits": 32, "memory": "ef21"})"})
+    rests.push_back(compressed(kind));
   return rests;
 }
+
+/// Servers that make messages of updates, or hear of their norms.
+const char* const of_steps[] = {
+    R"({"kind": "qsgd", "bits": 5, "down": {"kind": "uniform", "bits": 6, "block": 16,
+        "memory": {"decay": 0.9}}})",
+    R"({"kind": "sign", "majority": true, "down": "same"})",
+    R"({"kind": "top-k", "share": 0.2, "memory": {}, "down": {"kind": "qsgd", "bits": 6}})",
+    R"({"kind": "dq-sgd", "mean_bits": 5, "alpha": 0.98})",
+    R"({"kind": "dq-sgd", "error": 1e-3, "alpha": 0.98, "L": 4, "from": 3})"};
+
+/// Models that learners send.
+const char* const of_models[] = {
+    R"({"kind": "qsgd", "bits": 5})", R"({"kind": "top-k", "share": 0.2, "memory": {}})",
+    R"({"kind": "sign", "memory": {"decay": 0.9}})",
+    R"({"kind": "uniform", "bits": 32, "memory": {}})",
+    R"({"kind": "chunked-top-k", "chunk": 9, "k": 3, "memory": "ef21"})"};
+const char* const quadratic = R"({"kind": "quadratic", "dimensions": 40, "noise": 0.5,
+  "curvatures": [1, 0.3, 2]})";
+const std::string local_sgd = R"({"kind": "local-sgd", "tau": 3, "outer": {"eta": 0.9}})";
 
 std::unique_ptr<Device> device_on(const Place& place, const ModelSpec& model) {
   if (place.float64) return place.make_float64(model.make_float64());
@@ -127,12 +152,12 @@ void check_equal(const RaceRecord& a, const RaceRecord& b) {
   REQUIRE(a.hash == b.hash);
   REQUIRE(a.curve.size() == b.curve.size());
   for (std::size_t i = 0; i < a.curve.size(); ++i) {
-    REQUIRE(a.curve[i].evaluation.loss == b.curve[i].evaluation.loss);
-    REQUIRE(a.curve[i].evaluation.test_loss == b.curve[i].evaluation.test_loss);
-    const double rates[] = {a.curve[i].point.learning_rate, b.curve[i].point.learning_rate};
-    REQUIRE((rates[0] == rates[1] || (std::isnan(rates[0]) && std::isnan(rates[1]))));
-    const double apart[] = {a.curve[i].evaluation.disagreement, b.curve[i].evaluation.disagreement};
-    REQUIRE((apart[0] == apart[1] || (std::isnan(apart[0]) && std::isnan(apart[1]))));
+    const Evaluation &left = a.curve[i].evaluation, &right = b.curve[i].evaluation;
+    REQUIRE(left.loss == right.loss);
+    REQUIRE(near(left.test_loss, right.test_loss, 0));
+    REQUIRE(near(a.curve[i].point.learning_rate, b.curve[i].point.learning_rate, 0));
+    REQUIRE(near(left.disagreement, right.disagreement, 0));
+    REQUIRE(near(left.compression_error, right.compression_error, 0));
   }
 }
 
@@ -316,6 +341,31 @@ TEST_CASE("blocks: runs with compressed gradients conform, with equal bits for a
   check_runs(emulated(1, true), softmax, server_protocols(1), messages()[7], 1e-9);
 }
 
+TEST_CASE("blocks: what servers make of updates, and learners of models, conforms") {
+  for (const std::string kind : of_steps) {
+    CAPTURE(kind);
+    check_runs(emulated(1, true), softmax, {some_protocols[0], some_protocols[2]}, compressed(kind),
+               1e-9);
+    check_runs(emulated(1), in_place, {some_protocols[1]}, compressed(kind), 1e-4);
+    check_equal_bits(emulated(1), softmax, {some_protocols[2]}, compressed(kind));
+  }
+  for (const std::string kind : of_models) {
+    CAPTURE(kind);
+    check_runs(emulated(1, true), softmax, {local_sgd}, compressed(kind), 1e-9);
+    check_runs(emulated(1), in_place, {local_sgd}, compressed(kind), 1e-4);
+    check_equal_bits(emulated(1), in_place, {local_sgd}, compressed(kind));
+  }
+  check_runs(emulated(1, true), small_resnet, {local_sgd}, compressed(of_models[1]), 1e-9);
+  for (const std::string& rest :
+       {compressed(of_steps[0]), messages()[0], messages()[5], messages()[11]}) {
+    check_runs(emulated(1, true), quadratic, some_protocols, rest, 1e-9);
+    check_equal_bits(emulated(1), quadratic, {some_protocols[2]}, rest);
+  }
+  check_runs(emulated(1), quadratic, {some_protocols[0]}, compressed(of_steps[3]), 1e-4);
+  check_runs(emulated(1, true), quadratic, {local_sgd}, compressed(of_models[2]), 1e-9);
+  check_runs(emulated(1, true), small_resnet, {some_protocols[1]}, compressed(of_steps[0]), 1e-9);
+}
+
 TEST_CASE("emulated: messages have equal bits for two threads side by side, as late as may be") {
   const Point point =
       point_of(some_protocols[2], softmax, messages()[7] + R"(, "stop": {"updates": 6})");
@@ -371,6 +421,20 @@ TEST_CASE("cuda: runs with compressed gradients conform") {
     check_runs(cuda(true), softmax, some_protocols, rest, 1e-9);
     check_runs(cuda(true), small_resnet, {some_protocols.back()}, rest, 1e-9);
     check_equal_bits(cuda(), in_place, {some_protocols.back()}, rest);
+  }
+}
+
+TEST_CASE("cuda: what servers make of updates, and learners of models, conforms") {
+  GRADRACE_NEEDS_CUDA();
+  for (const std::string kind : of_steps) {
+    CAPTURE(kind);
+    check_runs(cuda(true), softmax, some_protocols, compressed(kind), 1e-9);
+    check_equal_bits(cuda(), in_place, {some_protocols[2]}, compressed(kind));
+  }
+  for (const std::string kind : of_models) {
+    CAPTURE(kind);
+    check_runs(cuda(true), softmax, {local_sgd}, compressed(kind), 1e-9);
+    check_equal_bits(cuda(), in_place, {local_sgd}, compressed(kind));
   }
 }
 
