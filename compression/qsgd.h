@@ -12,8 +12,7 @@ namespace gradrace {
 /// Rounds each number of a bucket to one of s levels of either sign, at random.
 struct Qsgd final : CoderOfParts<Qsgd> {
   double levels = 1;  // s
-  bool of_largest = false;
-  bool elias = false;
+  bool of_largest = false, elias = false;
 
   double bytes(double numbers) const override {
     if (elias)
