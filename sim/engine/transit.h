@@ -79,7 +79,7 @@ struct ServerTimes {
 struct TransitFacts {
   std::shared_ptr<const ServerLinks> network;  // null: no time
   std::optional<ServerTimes> server;
-  std::optional<Failures> failures;
+  std::shared_ptr<const Failures> failures;  // null: none fails
 
   bool any() const { return network || server || failures; }
 };

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -40,10 +41,16 @@ class OfLearners final : public StubLaw {
   Lists times_;
 };
 
-Failures failures(Lists up, Lists down, double reform) {
-  return {.up = std::make_shared<OfLearners>(std::move(up)),
-          .down = std::make_shared<OfLearners>(std::move(down)),
-          .reform = reform};
+using Checkpoint = Failures::Checkpoint;
+
+std::shared_ptr<const Failures> failures(Lists up, Lists down, double reform, double notice = 0,
+                                         std::optional<Checkpoint> checkpoint = {}) {
+  Failures made{.up = std::make_shared<OfLearners>(std::move(up)),
+                .down = std::make_shared<OfLearners>(std::move(down)),
+                .reform = reform,
+                .notice = notice,
+                .checkpoint = checkpoint};
+  return std::make_shared<const Failures>(std::move(made));
 }
 
 /// What happens, a line an event: "2.75 update 1: 0 2", "1.5 lose 1" (a minibatch) and "1-1.5
@@ -452,8 +459,8 @@ TEST_CASE("failing peers: a run ends as deadlocked where all are down and none c
 Race restarting(const std::string& protocol, double fails_at, std::uint64_t updates,
                 double notice = 0) {
   Race race = three(protocol, fails_at, updates);
-  race.transit.failures->checkpoint = {.every = 5, .cost = 0.5};
-  race.transit.failures->notice = notice;
+  race.transit.failures =
+      failures({{}, {fails_at}, {}}, {{}, {2}, {}}, 0.25, notice, Checkpoint{5, 0.5});
   return race;
 }
 
@@ -532,7 +539,7 @@ TEST_CASE("restarting peers: who is told in time leaves behind a checkpoint, and
   CHECK(run_timing(restarting(R"({"kind": "all-reduce"})", 8, 3, 0.5)).totals.lost == 3);
 
   Race shrinking = three(R"({"kind": "all-reduce"})", 8, 3);
-  shrinking.transit.failures->notice = 4;
+  shrinking.transit.failures = failures({{}, {8}, {}}, {{}, {2}, {}}, 0.25, 4);
   CHECK(log_of(shrinking) == Lines{"1-3 collective 0 1 2", "3 update 1: 0 1 2",
                                    "4-6 collective 0 1 2", "6 update 2: 0 1 2",
                                    "7-8 collective 0 2", "8 update 3: 0 2"});
@@ -544,9 +551,7 @@ TEST_CASE("restarting peers: without failures nothing is other than it was") {
        {R"({"kind": "all-reduce", "accumulate": 2})", R"({"kind": "local-sgd", "tau": 3})"}) {
     const Race plain = by_hand(protocol, 3, std::vector<double>(400, 1.0), 30);
     Race race = plain;
-    race.transit.failures = failures({{}, {}, {}}, {{}, {}, {}}, 1);
-    race.transit.failures->notice = 1;
-    race.transit.failures->checkpoint = {.every = 5, .cost = 0};
+    race.transit.failures = failures({{}, {}, {}}, {{}, {}, {}}, 1, 1, Checkpoint{5, 0});
     CHECK(losses_of(race) == losses_of(plain));
     CHECK(run_timing(race).totals.time == run_timing(plain).totals.time);
   }
@@ -554,8 +559,7 @@ TEST_CASE("restarting peers: without failures nothing is other than it was") {
 
 TEST_CASE("restarting peers: a run ends as deadlocked where one does not come back") {
   Race race = restarting(R"({"kind": "all-reduce"})", 10, 100);
-  race.transit.failures = failures({{}, {10}, {}}, {{}, {}, {}}, 0);
-  race.transit.failures->checkpoint = {.every = 5, .cost = 0.5};
+  race.transit.failures = failures({{}, {10}, {}}, {{}, {}, {}}, 0, 0, Checkpoint{5, 0.5});
   const RaceRecord record = run_timing(race);
   CHECK(record.status == Status::deadlocked);
   CHECK(record.reason ==

@@ -95,7 +95,8 @@ void visit_failures_of_peers(Fields& fields, Failures& read) {
   fields.close();
 }
 
-void visit_failures(Fields& fields, std::optional<Failures>& failures, std::uint32_t learners) {
+void visit_failures(Fields& fields, std::shared_ptr<const Failures>& failures,
+                    std::uint32_t learners) {
   if (!fields.open(
           "failures", Need::none,
           "each learner fails and comes back; what it pulls, computes, pushes or exchanges "
@@ -124,7 +125,7 @@ void visit_failures(Fields& fields, std::optional<Failures>& failures, std::uint
     fields.complain("up", "lasts no time, so that nothing would ever be computed",
                     "a law with mean > 0");
   }
-  failures = read;
+  failures = std::make_shared<const Failures>(std::move(read));
   fields.close();
 }
 
