@@ -89,7 +89,7 @@ std::uint32_t PeerValues::per_node() const {
   return network_ && network_->per_node > 0 ? network_->per_node : race_.learners;
 }
 
-void PeerValues::compute(std::uint32_t learner) {
+[[gnu::flatten]] void PeerValues::compute(std::uint32_t learner) {
   Peer& peer = peers_[learner];
   clock(peer);
   if (peer.presence != Presence::present) [[unlikely]]
