@@ -17,6 +17,7 @@ LEAST, USUAL = (
     8,
 )  # replicas of the chosen one at least, and of the others at most, or as many as asked for
 LOOKS = 5  # of 2, 4, 8, 16, 32 replicas
+MOST_OPEN = 6  # candidates at a time that have fewer than LEAST replicas
 SAME = 0.1  # of a value: who may be better by no more is as good
 NEAR = 1.2  # times the best: runs that were cut before are made again,
 MANY, MARGIN_OF_MANY = 8, 2.0  # or of so many replicas before that
@@ -122,7 +123,8 @@ class Race:
         many as any other."""
         most = self.most_gradients()
         entering = [one for one in self.candidates if self.may_win(one)]
-        for one in entering or self.in_order():
+        early = [one for one in self.in_order() if self.trials.replicas(one.number) < LEAST]
+        for one in early + entering[: max(0, MOST_OPEN - len(early))] or self.in_order():
             self.is_spent = self.trials.spent >= most
             if self.is_spent:
                 break
