@@ -109,7 +109,7 @@ std::string fates(const std::vector<RunSummary>& summaries) {
   tell(sum.cancelled, "cancelled",
        "stopped before they were done: their update was made without them");
   tell(sum.dropped, "dropped", "computed, and thrown away by the server as too late");
-  tell(sum.lost, "lost", "in the hands of a learner when it failed");
+  tell(sum.lost, "lost", "in the hands of a learner when it failed, or taken back to a checkpoint");
   return text;
 }
 
