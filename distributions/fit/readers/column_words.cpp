@@ -110,6 +110,10 @@ std::string item_of(const std::string& name) {
   return {};
 }
 
+bool counts_items(const std::string& name) {
+  return has_word(words_of(name), item_words) && !says_time(name) && !is_rate(name);
+}
+
 std::string what_else(const std::string& path) {
   constexpr std::string_view
       of_many[] = {"epoch", "epochs", "cumulative"},

@@ -45,6 +45,9 @@ bool says_duration(const std::string& name);
 /// greatest, as of "Instances, Avg (ns), Min (ns), Max (ns)".
 bool are_of_summary(std::span<const std::string> names);
 
+/// Of "samples", "n_images": what is counted within minibatches, and no time or rate.
+bool counts_items(const std::string& name);
+
 /// What a time is by its name that is none of a minibatch: "is a spread of times" of "std_time";
 /// empty: nothing is said.
 std::string what_else(const std::string& name);

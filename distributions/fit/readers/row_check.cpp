@@ -241,6 +241,14 @@ class RowCheck {
   [[noreturn]] void refuse_kinds(const std::string& name, const NameKinds& kinds) const {
     const std::string step = columns_.step.empty() ? "STEP" : columns_.step;
     const std::string quoted = "'" + name;
+    if (std::ranges::all_of(kinds.names,
+                            [](auto& one) { return seconds_of_unit(one).has_value(); }))
+      throw TraceError("where",
+                       table_.file.string() + ": column " + name + " has " +
+                           std::to_string(kinds.names.size()) +
+                           " units of time: " + kinds_text(kinds, times_),
+                       "a table in one unit; or the rows of one, as --where " + quoted + "=" +
+                           kinds.names.front() + "'");
     throw TraceError(
         "where",
         table_.file.string() + ": rows are of " + std::to_string(kinds.names.size()) +

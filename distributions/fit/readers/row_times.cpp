@@ -408,7 +408,32 @@ class Maker {
     return steps;
   }
 
+  /// Where a column counts what minibatches have, and goes on by unlike numbers from row to row.
+  void tell_items() {
+    for (std::size_t column = 0; column < table_.names.size(); ++column) {
+      if (!counts_items(table_.names[column])) continue;
+      double least = std::numeric_limits<double>::infinity(), most = 0;
+      for (const auto& [learner, series] : series_) {
+        for (std::size_t i = 1; i < series.size(); ++i) {
+          double before = 0, now = 0;
+          if (!parse_number(table_.rows[series[i - 1].row][column], before) ||
+              !parse_number(table_.rows[series[i].row][column], now))
+            continue;
+          least = std::min(least, now - before);
+          most = std::max(most, now - before);
+        }
+      }
+      if (!(least > 0 && least < most)) continue;
+      found_.notes.push_back("the column " + table_.names[column] + " goes on by " +
+                             short_number(least) + " to " + short_number(most) +
+                             ": differences are of so many, and are not divided by that; where "
+                             "minibatches are equal, log each");
+      return;
+    }
+  }
+
   void difference() {
+    tell_items();
     std::size_t equal = 0, all = 0;
     double stride = 1;
     std::vector<RunningTotal> totals;

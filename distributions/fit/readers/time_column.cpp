@@ -168,6 +168,12 @@ std::string place_of(const Table& table, std::size_t row) {
 
 void refuse_time(const Table& table, std::size_t row, std::size_t column, std::size_t more) {
   const std::string& cell = table.rows[row][column];
+  if (row > 0 && says_time(cell) && cell.find_first_of("0123456789") == cell.npos &&
+      cell != table.names[column] && std::ranges::none_of(table.rows[row], is_number))
+    throw TraceError(
+        "path",
+        place_of(table, row) + "has names, such as " + shown(cell) + ": another table begins there",
+        "a file for each table");
   const auto time = cell_time(cell, DecimalMark::point);
   const bool begins = row == 0 && time && time->value == 0;
   const bool is_clock = cell.find(':') != cell.npos;

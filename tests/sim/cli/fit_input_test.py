@@ -996,6 +996,24 @@ class Values(Input):
         self.trace(lines("elapsed", table))
         self.assertRegex(self.fit("trace.csv", "--differences")[0], r"warning: 1 time, 288\d\d\.?\d*, is more than 30 times as long .* without:")
 
+    def test_a_total_of_unlike_numbers_of_samples_is_told(self):
+        for sizes, said in (((32, 64, 96), True), ((32, 32, 32), False)):
+            samples, clock, table = 0, 0.0, []
+            for n, x in enumerate(gamma_times(60)):
+                samples, clock = samples + sizes[n % 3], clock + x * sizes[n % 3]
+                table.append((samples, clock))
+            self.trace(lines("samples,elapsed", table))
+            self.assertEqual("note: the column samples goes on by 32 to 96" in self.fit("trace.csv", "--differences")[0], said)
+
+    def test_a_column_of_units_and_a_second_table_are_no_kinds_of_rows(self):
+        self.trace(lines("time,unit", [(x * (1 if n % 2 else 1000), "s" if n % 2 else "ms") for n, x in enumerate(gamma_times(60))]))
+        self.assertRegex(self.refused("trace.csv"), r"column unit has 2 units of time: .*; allowed: a table in one unit; or the rows of one, as --where 'unit=")
+        self.trace(
+            lines("step,rank,time", [(n, 0, x) for n, x in enumerate(gamma_times(40))])
+            + lines("epoch,rank,epoch_time", [(n, 0, 40 * x) for n, x in enumerate(gamma_times(9))])
+        )
+        self.assertIn('trace.csv:42: has names, such as "epoch_time": another table begins there; allowed: a file for each table', self.refused("trace.csv"))
+
     def test_a_row_that_sums_up_a_round_is_told_and_no_sign_of_cancelled_ones(self):
         times = gamma_times(240)
         table = [(n // 4, n % 4, x) for n, x in enumerate(times)]
