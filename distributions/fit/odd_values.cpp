@@ -6,8 +6,10 @@
 #include <functional>
 #include <numeric>
 #include <set>
+#include <string_view>
 #include <vector>
 
+#include "distributions/fit/readers/column_words.h"
 #include "distributions/fit/structure.h"
 #include "sim/message_text.h"
 
@@ -54,6 +56,14 @@ std::array<Level, 2> greatest_two(const Trace& trace) {
     }
   }
   return levels;
+}
+
+/// Of "-1", "max", "all ranks"; a slow learner whose minibatches are cancelled is as long as
+/// another.
+bool says_all(const std::string& name) {
+  constexpr std::string_view words[] = {"max",    "maximum", "all",     "overall", "total",
+                                        "global", "slowest", "longest", "whole",   "any"};
+  return name.starts_with('-') || has_word(words_of(name), words);
 }
 
 }  // namespace
@@ -135,8 +145,7 @@ std::string whole_text(const Trace& trace, const std::string& column) {
   for (std::size_t l = 0; vary && l < learners; ++l) {
     const std::string& name = trace.learners[l];
     const bool is_mean = nearly_all(means[l]);
-    const bool is_index = name.find_first_not_of("0123456789") == name.npos;
-    if (!is_mean && (!nearly_all(greatest[l]) || is_index)) continue;
+    if (!is_mean && !(nearly_all(greatest[l]) && says_all(name))) continue;
     return "learner " + shown(name) + " is in each round the " + (is_mean ? "mean" : "greatest") +
            " of the others, as a row is that sums them up: leave it out" +
            (column.empty() ? "" : ", by --where '" + column + "!=" + name + "'");

@@ -20,7 +20,7 @@ std::string units_text(const Trace& trace);
 std::string pauses_text(const Trace& trace);
 
 /// A learner's time is in nineteen of twenty rounds or more the mean of the others', or, where its
-/// name is no index, the greatest of theirs.
+/// name says that it stands for all, the greatest of theirs.
 /// column: of the learners' names; empty: there is none.
 std::string whole_text(const Trace& trace, const std::string& column);
 

@@ -1022,6 +1022,8 @@ class Values(Input):
             told = self.warnings([row[1:] for row in sorted(table + rounds, key=lambda row: row[0])])
             self.assertRegex(told, rf'learner "{name}" is in each round the (mean|greatest) of the others.*--where \'rank!={name}\'')
             self.assertNotIn("cancelled", told)
+        cancelled = [(f"gpu{n % 4}", max(times[n - n % 4 + 1 : n - n % 4 + 4]) if n % 4 == 0 else x) for n, x in enumerate(times)]
+        self.assertIn("cancelled", self.warnings(cancelled))  # of the slow one
 
     def test_learners_that_are_slow_together_are_told(self):
         common, own = gamma_times(100), gamma_times(400, 2)
