@@ -7,6 +7,7 @@
 
 #include "distributions/fit/readers/column_words.h"
 #include "distributions/fit/readers/event_trace.h"
+#include "distributions/fit/readers/log_pattern.h"
 #include "distributions/fit/readers/table_trace.h"
 #include "sim/message_text.h"
 
@@ -52,12 +53,14 @@ bool has_events(const TraceText& file) {
   const auto inside = text.find_first_not_of(" \t\r\n", 1);
   if (list && inside != std::string_view::npos && text[inside] != '{' && text[inside] != ']') {
     const bool is_json = nlohmann::json::accept(text);
+    const std::string options = log_options(text);
     throw TraceError(
         "path",
         file.file.string() +
             (is_json ? ": is a list in JSON, and not of objects" : ": is neither JSON nor a table"),
         is_json ? "a list of objects, a minibatch each, such as [{\"time\": 0.5}]; or a table"
-                : "of a log, --pattern REGEX with a group of parentheses around the time");
+        : options.empty() ? "of a log, --pattern REGEX with a group of parentheses around the time"
+                          : options);
   }
   if (text.find("\"ph\"") != std::string_view::npos ||
       text.find("\"traceEvents\"") != std::string_view::npos)

@@ -36,10 +36,9 @@ class Rows {
     if (rest_.empty()) return false;
     begin_ = line_;
     cells.clear();
-    if (separator_ == ' ') skip_separator();
     do {
       cells.push_back(rest_.starts_with('"') ? quoted_cell() : plain_cell());
-    } while (skip_separator());
+    } while (skip(separator_));
     ended_ = !rest_.empty();
     if (ended_) end_line();
     return true;
@@ -65,14 +64,6 @@ class Rows {
     const bool found = rest_.starts_with(c);
     if (found) rest_.remove_prefix(1);
     return found;
-  }
-
-  /// False at the end of a line, which may have blanks.
-  bool skip_separator() {
-    if (separator_ != ' ') return skip(separator_);
-    bool found = false;
-    while (skip(' ')) found = true;
-    return found && !rest_.empty() && !at_line_end();
   }
 
   std::string plain_cell() {

@@ -38,7 +38,7 @@ struct Table {
 
 /// How a table is written.
 struct TableShape {
-  char separator = ',';   // '\0': none, a line is a cell; ' ': any number of blanks
+  char separator = ',';   // '\0': none, a line is a cell
   std::size_t begin = 0;  // byte at which the line of names begins
   bool comments = false;  // lines that begin with # are none
   bool cut = false;       // a last row without an end of line may have too few cells: left out

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "distributions/fit/readers/cell_time.h"
 #include "distributions/fit/readers/column_words.h"
 
 namespace gradrace {
@@ -291,12 +292,16 @@ Names learner_columns(const Table& table) {
   return tells && 3 * pairs <= table.rows.size() ? both : Names{place};
 }
 
+bool says_number(const std::string& cell) {
+  return cell_time(cell, DecimalMark::point).has_value();
+}
+
 /// Of a row that has names, below lines of text.
 std::string names_hint(const Table& table) {
   constexpr std::size_t looked_at = 20;
   for (std::size_t row = 0; row < std::min(looked_at, table.rows.size()); ++row)
     if (std::ranges::any_of(table.rows[row], says_time) &&
-        std::ranges::none_of(table.rows[row], is_number))
+        std::ranges::none_of(table.rows[row], says_number))
       return "; or, where line " + std::to_string(table.lines[row]) +
              " has the names, without the lines above it";
   return {};

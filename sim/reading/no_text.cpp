@@ -50,6 +50,13 @@ std::optional<NoText> no_text(std::string_view content, const std::string& file)
       return NoText{what, std::string("a table in CSV, as of ") + call};
   if (content.starts_with("MATLAB ") && content.find('\0') != content.npos)
     return NoText{"is a file of MATLAB", "a table in CSV, as of writematrix, or arrays in .npz"};
+  if (content.size() > 262 && content.substr(257, 5) == "ustar")
+    return NoText{"is an archive of tar", "a file that tar xf " + file + " makes of it"};
+  if (content.size() > 1 && content[0] == '\x80' && content[1] >= 2 && content[1] <= 5)
+    return NoText{"is a pickle of Python",
+                  "a table in CSV, as of pandas.read_pickle(...).to_csv(...)"};
+  if (content.starts_with('<'))
+    return NoText{"is HTML or XML", "a table in CSV, as of pandas.read_html(...)[0].to_csv(...)"};
   if (content.starts_with("SQLite format 3"))
     return NoText{"is a database of SQLite",
                   "a table in CSV, as of sqlite3 -csv -header " + file + " \"SELECT ...\""};

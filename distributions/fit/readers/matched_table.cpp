@@ -117,6 +117,13 @@ std::string_view rate_behind(std::string_view rest) {
   return std::regex_match(rest.begin(), rest.end(), rates) ? rest : std::string_view();
 }
 
+/// "kit/s" behind 2.83, "k samples/s".
+bool counts_thousands(std::string_view rest) {
+  static const std::regex thousands("^[kKM] ?(?:it|step|sample|img|image|token|batch)[a-z]*/s",
+                                    std::regex::optimize);
+  return std::regex_search(rest.begin(), rest.end(), thousands);
+}
+
 /// What a line around a time says of averages; empty: nothing.
 std::string average_around(std::string_view line, std::size_t begin, std::size_t end) {
   struct Writer {
@@ -195,6 +202,9 @@ class TimeCheck {
     if (const auto exponent = exponent_behind(line, end); begin < end && !exponent.empty())
       throw TraceError("pattern", place + ", a part of " + shown(time + std::string(exponent)),
                        "a group that takes all of the number, such as ([-+0-9.eE]+)");
+    if (begin < end && counts_thousands(line.substr(end)))
+      throw TraceError("pattern", place + ", a part of " + shown(time + line[end]),
+                       "a group that takes the letter too, such as ([0-9.]+[kM]?)");
     if (rate_.empty()) rate_ = rate_behind(line.substr(end));
     const std::string unit(unit_behind(line.substr(end)));
     constexpr std::size_t first_lines = 20;

@@ -199,6 +199,25 @@ bool add_table(const Json& table, Records& records) {
   return true;
 }
 
+/// Answers of other tools, whose times stand deeper than a row's.
+void refuse_others(const fs::path& file, const Json& object) {
+  struct Other {
+    const char *what, *place, *filter;
+  };
+  constexpr Other others[] = {
+      {"an answer of Prometheus", "/data/resultType",
+       R"(["rank","time"], (.data.result[] | (.metric|tostring) as $m | .values[] | [$m, .[1]]))"},
+      {"a trace of Jaeger", "/data/0/spans/0/operationName",
+       R"(["name","duration_us"], (.data[].spans[] | [.operationName, .duration]))"},
+      {"what hyperfine measured", "/results/0/times/0", R"(["time"], (.results[].times[] | [.]))"}};
+  for (const auto& [what, place, filter] : others) {
+    if (!object.contains(Json::json_pointer(place))) continue;
+    throw TraceError("path", file.string() + ": is " + what + ", and no table",
+                     std::string("a CSV file, as of jq -r '(") + filter + ") | @csv' " +
+                         file.string() + " > times.csv");
+  }
+}
+
 }  // namespace
 
 FoundTable record_table(const fs::path& file, std::string_view text) {
@@ -211,6 +230,7 @@ FoundTable record_table(const fs::path& file, std::string_view text) {
   text = without_mark(text);
   Records records(found.table);
   const Json whole = whole_object(file, text);
+  refuse_others(file, whole);
   if (add_table(whole, records)) {
     found.notes.emplace_back("one object in JSON is a table, as pandas writes it");
   } else if (whole.is_object()) {

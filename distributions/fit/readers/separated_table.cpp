@@ -3,9 +3,11 @@
 #include <map>
 #include <utility>
 
+#include "distributions/fit/readers/aligned_table.h"
 #include "distributions/fit/readers/cell_time.h"
 #include "distributions/fit/readers/column_words.h"
 #include "distributions/fit/readers/found_table.h"
+#include "distributions/fit/readers/time_column.h"
 #include "sim/message_text.h"
 
 namespace gradrace {
@@ -34,19 +36,7 @@ std::vector<Line> first_lines(std::string_view text) {
   return lines;
 }
 
-std::vector<std::string_view> words_in(std::string_view line) {
-  std::vector<std::string_view> words;
-  for (std::size_t at = 0; at < line.size();) {
-    const std::size_t begin = std::min(line.find_first_not_of(" \r", at), line.size());
-    const std::size_t end = std::min(line.find_first_of(" \r", begin), line.size());
-    if (begin < end) words.push_back(line.substr(begin, end - begin));
-    at = end;
-  }
-  return words;
-}
-
 std::size_t cells_of(std::string_view line, char separator) {
-  if (separator == ' ') return words_in(line).size();
   std::size_t count = 1;
   bool quoted = false;
   for (const char c : line) {
@@ -71,29 +61,13 @@ std::pair<std::size_t, double> commonest(const std::vector<Line>& lines, char se
   return {most->first, static_cast<double>(most->second) / static_cast<double>(all)};
 }
 
-/// Whether blanks separate names, and below them as many cells in each line, a number among them.
-bool are_blanks(const std::vector<Line>& lines) {
-  std::size_t cells = 0, rows = 0;
-  for (const auto& line : lines) {
-    if (line.comment) continue;
-    const auto words = words_in(line.text);
-    if (cells == 0) {
-      cells = words.size();
-      if (cells < 2 || std::ranges::any_of(words, is_number)) return false;
-      continue;
-    }
-    if (words.size() != cells || std::ranges::none_of(words, is_number)) return false;
-    ++rows;
-  }
-  return rows > 0;
-}
-
 /// The one that a first line such as "sep=;" says; else the one that splits most lines into as many
-/// cells, the line of names above all.
-char separator_of(const std::vector<Line>& lines) {
+/// cells, the line of names above all; and whether it splits that.
+std::pair<char, bool> separator_of(const std::vector<Line>& lines) {
   constexpr std::string_view says = "sep=";
   const std::string_view first = lines.empty() ? "" : lines.front().text.substr(0, says.size() + 1);
-  if (first.starts_with(says) && first.find_first_of(",;\t|") == says.size()) return first.back();
+  if (first.starts_with(says) && first.find_first_of(",;\t|") == says.size())
+    return {first.back(), true};
   char best = ',';
   std::pair<bool, double> best_rank{false, 0};
   for (const char separator : {',', ';', '\t', '|'}) {
@@ -108,7 +82,7 @@ char separator_of(const std::vector<Line>& lines) {
       best_rank = {names, share};
     }
   }
-  return !best_rank.first && are_blanks(lines) ? ' ' : best;
+  return {best, best_rank.first};
 }
 
 /// Whether these are numbers with commas, a line each below a name.
@@ -152,6 +126,21 @@ bool is_row_of_units(const std::vector<std::string>& cells) {
              cells, [](const auto& cell) { return trimmed(cell).empty() || is_unit(cell); });
 }
 
+/// Whether the first row has names where the last has numbers, as pandas writes columns of two
+/// levels.
+bool has_two_lines_of_names(const Table& table) {
+  if (table.rows.size() < 3) return false;
+  bool names = false;
+  for (std::size_t i = 0; i < table.names.size(); ++i) {
+    const std::string& cell = table.rows.front()[i];
+    if (is_blank(cell)) continue;
+    names = !cell_time(cell, DecimalMark::point) &&
+            cell_time(table.rows.back()[i], DecimalMark::point).has_value();
+    if (!names) return false;
+  }
+  return names;
+}
+
 constexpr std::string_view summary_words[] = {
     "mean", "avg", "average", "total",   "totals", "sum",     "std",   "stdev", "stddev", "sd",
     "min",  "max", "minimum", "maximum", "median", "overall", "count", "all",   "summary"};
@@ -178,7 +167,6 @@ void leave_out_summary(FoundTable& found) {
 }
 
 std::vector<std::string_view> split(std::string_view line, char separator) {
-  if (separator == ' ') return words_in(line);
   std::vector<std::string_view> cells;
   for (std::size_t at = 0; at <= line.size();) {
     const std::size_t end = std::min(line.find(separator, at), line.size());
@@ -188,27 +176,49 @@ std::vector<std::string_view> split(std::string_view line, char separator) {
   return cells;
 }
 
+/// Before lines of `cells` cells, with numbers from some line on: the last above the names of a
+/// preface, of which a line has fewer or more; null where there is none.
+const Line* last_of_preface(const std::vector<Line>& lines, char separator, std::size_t cells) {
+  const Line *last = nullptr, *names = nullptr;
+  for (const auto& line : lines) {
+    if (line.comment) continue;
+    const auto here = split(line.text, separator);
+    if (here.size() != cells) {
+      last = &line;
+      names = nullptr;
+    } else if (std::ranges::any_of(here, is_number)) {
+      return names == nullptr ? nullptr : last;
+    } else if (!is_row_of_units({here.begin(), here.end()})) {
+      if (last != nullptr && names != nullptr) last = names;
+      names = &line;
+    }
+  }
+  return nullptr;
+}
+
 /// Where the line of names begins, and what is said of the lines before.
 std::size_t begin_of_names(const fs::path& file, std::string_view text,
                            const std::vector<Line>& lines, char separator,
                            std::vector<std::string>& notes) {
   const std::size_t cells = commonest(lines, separator).first;
   const Line* comment = nullptr;
+  const Line* preface = cells > 1 ? last_of_preface(lines, separator, cells) : nullptr;
   std::vector<std::string_view> left_out;
   for (const auto& line : lines) {
     const std::size_t here = cells_of(line.text, separator);
     if (line.comment) {
-      comment = &line;
+      if (here == cells) comment = &line;
       continue;
     }
-    if (line.text.starts_with("==") || line.text.starts_with("sep=") || (cells > 1 && here == 1)) {
+    if (line.text.starts_with("==") || line.text.starts_with("sep=") || (cells > 1 && here == 1) ||
+        &line <= preface) {
       left_out.push_back(trimmed(line.text));
       continue;
     }
     const auto names = split(line.text, separator);
-    if (comment && std::ranges::all_of(names, is_number)) {
+    if (comment && std::ranges::any_of(names, is_number)) {
       const std::size_t words = comment->text.find_first_not_of("# ");
-      if (words != std::string_view::npos && cells_of(comment->text, separator) == here) {
+      if (words != std::string_view::npos) {
         notes.emplace_back("names of columns from the comment above them");
         return static_cast<std::size_t>(comment->text.data() - text.data()) + words;
       }
@@ -231,8 +241,15 @@ std::size_t begin_of_names(const fs::path& file, std::string_view text,
 }  // namespace
 
 FoundTable separated_table(const fs::path& file, std::string_view text) {
-  const auto lines = first_lines(text);
-  TableShape shape{.separator = separator_of(lines), .comments = true, .cut = true};
+  auto lines = first_lines(text);
+  auto [separator, splits_names] = separator_of(lines);
+  const auto aligned = splits_names ? std::nullopt : aligned_table(text);
+  if (aligned) {
+    text = *aligned;
+    lines = first_lines(text);
+    separator = '\t';
+  }
+  TableShape shape{.separator = separator, .comments = true, .cut = true};
   FoundTable found;
   if (is_one_column_of_commas(lines)) shape.separator = '\0';
   shape.begin = begin_of_names(file, text, lines, shape.separator, found.notes);
@@ -250,11 +267,16 @@ FoundTable separated_table(const fs::path& file, std::string_view text) {
     table.lines.erase(table.lines.begin());
     found.notes.emplace_back("row of units below the names: times are in seconds");
   }
+  if (has_two_lines_of_names(table))
+    throw TraceError("path",
+                     place_of(table, 0) + "is a second line of names, such as " +
+                         shown(*std::ranges::find_if_not(table.rows.front(), is_blank)),
+                     "one line of names, as of df.columns = df.columns.map('_'.join) in pandas");
   if (shape.separator != ',') {
-    found.notes.emplace_back(shape.separator == ';'    ? "cells are separated by semicolons"
+    found.notes.emplace_back(aligned                   ? "cells are separated by blanks"
+                             : shape.separator == ';'  ? "cells are separated by semicolons"
                              : shape.separator == '\t' ? "cells are separated by tabs"
                              : shape.separator == '|'  ? "cells are separated by |"
-                             : shape.separator == ' '  ? "cells are separated by blanks"
                                                        : "a line is one cell");
   }
   if (table.cut) found.notes.emplace_back("the last row was cut, and is left out");

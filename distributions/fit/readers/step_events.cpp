@@ -1,6 +1,7 @@
 #include "distributions/fit/readers/step_events.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <ranges>
@@ -38,12 +39,12 @@ class Events {
     const Track* track = &*tracks_.emplace(event.process, event.thread).first;
     if (event.phase == "X") {
       add(event, track, event.duration);
-    } else if (event.phase == "B") {
-      open_[track].push_back(std::move(event));
-    } else if (event.phase == "E" && !open_[track].empty()) {
-      const TraceEvent begun = std::move(open_[track].back());
-      open_[track].pop_back();
-      add(begun, track, event.begin - begun.begin);
+    } else if (event.phase == "B" || event.phase == "E") {
+      begin_or_end(event, "B", open_[track], track);
+    } else if (event.phase == "b" || event.phase == "e") {
+      begin_or_end(event, "b",
+                   asynchronous_[{event.process, event.category, event.identity, event.name}],
+                   track);
     }
   }
 
@@ -60,6 +61,17 @@ class Events {
   }
 
  private:
+  void begin_or_end(TraceEvent& event, std::string_view begin, std::vector<TraceEvent>& open,
+                    const Track* track) {
+    if (event.phase == begin) {
+      open.push_back(std::move(event));
+    } else if (!open.empty()) {
+      const TraceEvent begun = std::move(open.back());
+      open.pop_back();
+      add(begun, track, event.begin - begun.begin);
+    }
+  }
+
   void add(const TraceEvent& event, const Track* track, double duration) {
     const auto [found, is_new] =
         places_.emplace(std::pair(event.name, event.category), names_.size());
@@ -72,6 +84,7 @@ class Events {
   std::map<std::pair<std::string, std::string>, std::size_t> places_;
   std::set<Track> tracks_;
   std::map<const Track*, std::vector<TraceEvent>> open_;
+  std::map<std::array<std::string, 4>, std::vector<TraceEvent>> asynchronous_;
   std::map<std::string, std::string> process_names_;
   std::map<Track, std::string> thread_names_;
 };
@@ -285,18 +298,18 @@ class Steps {
     std::vector<std::pair<std::string, std::size_t>> known(counts.begin(), counts.end());
     std::ranges::stable_sort(known, std::ranges::greater(),
                              [](const auto& one) { return one.second; });
-    std::string allowed = joined(known | std::views::take(most), ", ", [](const auto& one) {
+    std::string its_names = joined(known | std::views::take(most), ", ", [](const auto& one) {
       return one.first + " (" + std::to_string(one.second) + ")";
     });
-    if (known.size() > most) allowed += ", and " + std::to_string(known.size() - most) + " more";
+    if (known.size() > most) its_names += ", and " + std::to_string(known.size() - most) + " more";
     if (!steps.empty())
-      allowed += "; or, of " + told(*steps.begin()) + ", --where thread=" + steps_thread;
+      its_names += "; or, of " + told(*steps.begin()) + ", --where thread=" + steps_thread;
     throw TraceError("step",
                      file_.file.string() + ": no event that lasts is " +
                          (wanted_.empty() ? "chosen" : "called " + shown(wanted_)) +
                          (request_.where.empty() ? "" : " where --where says") +
                          "; say --step NAME, the event that is one minibatch",
-                     allowed.empty() ? "nothing: the file has no event that lasts" : allowed);
+                     its_names.empty() ? "nothing: the file has no event that lasts" : its_names);
   }
 
   /// The shortest names that tell the tracks apart.

@@ -11,6 +11,7 @@
 #include "distributions/fit/readers/column_words.h"
 #include "distributions/fit/readers/file_names.h"
 #include "distributions/fit/readers/found_table.h"
+#include "distributions/fit/readers/log_pattern.h"
 #include "distributions/fit/readers/row_times.h"
 #include "distributions/fit/readers/step_places.h"
 #include "sim/hash.h"
@@ -47,7 +48,10 @@ FoundTable table_in(const fs::path& file, std::string_view text, const TraceRequ
   if (!request.pattern.empty()) return matched_table(file, text, request.pattern);
   const auto begin = trimmed(without_mark(text.substr(0, text.find('\n'))));
   const bool records = begin.starts_with('{') || begin.starts_with('[') || begin.starts_with(":::");
-  return records ? record_table(file, text) : separated_table(file, text);
+  if (records) return record_table(file, text);
+  if (const std::string options = log_options(text); !options.empty())
+    throw TraceError("path", file.string() + ": is a log, and no table", options);
+  return separated_table(file, text);
 }
 
 /// Without what colours a terminal: ESC [ ... letter.
@@ -139,6 +143,20 @@ FoundTable joined_tables(const std::vector<TraceText>& files, const TraceRequest
   all.plain = false;
   all.notes.push_back("rows of " + count_text(files.size(), "file"));
   return all;
+}
+
+/// 2834 of "2.834k", a rate.
+void read_thousands(Table& table, const TraceColumns& columns) {
+  for (const auto& name : columns.times) {
+    const std::size_t column = table.column(name, "column");
+    for (auto& row : table.rows) {
+      const std::string_view cell = trimmed(row[column]);
+      double rate = 0;
+      if (cell.empty() || !parse_number(cell.substr(0, cell.size() - 1), rate)) continue;
+      if (cell.back() == 'k' || cell.back() == 'K') row[column] = number_text(1e3 * rate);
+      if (cell.back() == 'M') row[column] = number_text(1e6 * rate);
+    }
+  }
 }
 
 void refuse_together(const TraceRequest& request) {
@@ -239,6 +257,7 @@ ReadTrace table_trace(const std::vector<TraceText>& files, const TraceRequest& r
   }
   columns.places = step_places(found.table, columns);
   tell_passes(columns, found.notes);
+  if (request.items > 0) read_thousands(found.table, columns);
   const bool wide = columns.times.size() > 1;
   if (wide && !request.cancelled.empty()) {
     throw TraceError("censored",

@@ -70,6 +70,8 @@ class EventParts {
     return label(depth_ == 1 ? number_text(static_cast<double>(value)) : "");
   }
   bool label(const std::string& text) {
+    const bool identity = key_ == "id" || key_ == "local" || key_ == "global";
+    if (identity && (depth_ == 1 || !in_arguments_)) event_.identity = text;
     if (depth_ == 1 && key_ == "pid") event_.process = text;
     if (depth_ == 1 && key_ == "tid") event_.thread = text;
     return true;

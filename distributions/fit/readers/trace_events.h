@@ -17,7 +17,8 @@ namespace gradrace {
 struct TraceEvent {
   static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-  std::string name, category, phase;           // "X": lasts; "B", "E": begins, ends
+  std::string name, category, phase;           // "X": lasts; "B", "E": begins, ends; "b", "e"
+  std::string identity;                        // "id", or that of "id2": whose "b" an "e" ends
   double begin = unknown, duration = unknown;  // "ts", "dur"; numbers, or texts that are such
   std::string process, thread;                 // "pid", "tid", also where they are numbers
   std::string named;                           // "args": {"name"}, of metadata

@@ -7,9 +7,12 @@ import itertools
 import json
 import lzma
 import math
+import pickle
 import random
+import shlex
 import shutil
 import statistics
+import tarfile
 import unittest
 import zipfile
 
@@ -35,6 +38,15 @@ def archive(name):
     return content.getvalue()
 
 
+def packed_by_tar(name, content):
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w:gz") as tar:
+        entry = tarfile.TarInfo(name)
+        entry.size = len(content)
+        tar.addfile(entry, io.BytesIO(content))
+    return archive.getvalue()
+
+
 class Input(ProgramTest):
     def trace(self, content, name="trace.csv"):
         text = content if isinstance(content, str) else json.dumps(content)
@@ -46,6 +58,7 @@ class Input(ProgramTest):
         return told, json.loads((self.folder / "out/fit.json").read_text())
 
     def refused(self, *words):
+        shutil.rmtree(self.folder / "out", ignore_errors=True)
         _, told = self.call("fit", *words, status=2)
         self.assertFalse((self.folder / "out").exists())
         return told
@@ -175,7 +188,7 @@ class Rows(Input):
         self.trace(lines("machine,start,end", [("m0", "23:58:00", "23:59:30"), ("m0", "23:59:30", "00:01:00")]))
         self.assertIn("stamps that pass midnight with their date", self.refused("trace.csv", "--begin", "start", "--end", "end"))
         self.trace("Report by tool X\nHost: a, GPUs: 8\n\n" + lines("rank,step_time", [(0, x) for x in gamma_times(20)]))
-        self.assertIn("where line 4 has the names, without the lines above it", self.refused("trace.csv"))
+        self.assertIn("left out before the line of names: 2 lines", self.fit("trace.csv")[0])
 
     def test_plain_times_are_not_doubted(self):
         numbers = random.Random(5)
@@ -552,6 +565,94 @@ class Shapes(Input):
         cut = self.check(text + "20,")
         self.assertIn("the last row was cut, and is left out", cut)
 
+    def test_columns_aligned_by_blanks(self):
+        """As sacct, nsys and pandas print them."""
+        table = [("step", "rank", "wall time"), *((str(n), str(rank), repr(x)) for n, rank, x in self.rows)]
+        widths = [max(len(row[i]) for row in table) for i in range(3)]
+        right = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in table]
+        left = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in table]
+        rule = "  ".join("-" * width for width in widths)
+        for rows in (right, left):
+            self.assertIn("separated by blanks", self.check("\n".join(rows) + "\n"))
+            self.check("\n".join([rows[0], rule, *rows[1:]]) + "\n")
+            end = ["Total wall time: 1 h in all", ""]
+            self.check("\n".join([rule, rows[0], rule, *rows[1:], rule, *end]))
+            self.check("\n".join(["# " + rows[0], "# s", *rows[1:]]) + "\n")
+        index = [" " * 4 + right[0], *(f"{i:<4}" + row for i, row in enumerate(right[1:]))]
+        self.check("\n".join(index) + "\n")
+        cut = self.check("\n".join(right) + "\n 20  1")
+        self.assertIn("the last row was cut, and is left out", cut)
+        self.trace("\n".join([*index[:5], "9" + index[5], *index[6:]]))
+        self.assertIn("must be a time", self.refused("trace.csv"))
+
+    def test_a_preface_with_commas_is_left_out(self):
+        text = lines("step,rank,time", self.rows)
+        told = self.check("Run on a, 8 GPUs, bf16\nmade in 2024\n" + text)
+        self.assertIn('left out before the line of names: 2 lines such as "Run on a, 8 GPUs, bf16"', told)
+
+    def test_two_lines_of_names_are_refused(self):
+        self.trace(",time,time\n,mean,std\nstep,,\n" + "".join(f"{n},{x},0.1\n" for n, _, x in self.rows))
+        told = self.refused("trace.csv")
+        self.assertIn('trace.csv:2: is a second line of names, such as "mean"; allowed: one line of names', told)
+
+    def test_rates_in_thousands(self):
+        """tqdm writes 1.02kit/s behind 998it/s."""
+        rates = [f"{x:.3f}k" if i % 2 else f"{1000 * x:.0f}" for i, (_, _, x) in enumerate(self.rows)]
+        mean = sum(1 / (1000 * round(x, 3)) for _, _, x in self.rows) / 40
+        self.trace(lines("rate_hz", [(rate,) for rate in rates]))
+        self.assertAlmostEqual(self.fit("trace.csv", "--column", "rate_hz", "--rate", "1")[1]["mean"] / mean, 1, delta=1e-9)
+        self.trace("".join(f"a: {rate}it/s\n" for rate in rates))
+        told = self.refused("trace.csv", "--pattern", "([0-9.]+)k?it/s", "--rate", "1")
+        self.assertIn('match "', told)
+        self.assertIn("a group that takes the letter too, such as ([0-9.]+[kM]?)", told)
+
+    def test_what_a_log_says_is_proposed_as_a_pattern(self):
+        """And reads it."""
+        for line, seconds in (
+            ("[2024-01-01] Epoch 0 | step {n} | loss 2.1 | step_time {x:.3f} s", 1),
+            ("iteration {n}/ 50 | elapsed time per iteration (ms): {x:.3f} | loss 1", 1),
+            ("Train: 0 [ {n}/125]  Loss: 6.95 (6.95)  Time: {x:.3f}s, 81/s", 1),
+            ("- n: {n}\n  time: {x:.3f}", 1),
+            ("step {n}: took {x:.3f}, loss 2", 1),
+        ):
+            with self.subTest(line):
+                self.trace("".join(line.format(n=n, x=x) + "\n" for n, _, x in self.rows))
+                words = shlex.split(self.refused("trace.csv").split("allowed: ")[1])
+                _, facts = self.fit("trace.csv", *words)
+                self.assertAlmostEqual(facts["mean"] / seconds, self.mean, delta=1e-3)
+        for line, words in (
+            ("a|{n}/100 [00:01<00:11, {x:.2f}it/s]", "--pattern '([0-9.]+[kM]?)it/s' --rate 1"),
+            ("{n}: {x:.1f} samples/sec", "--pattern '([0-9.]+[kM]?) *samples/sec' --rate ITEMS, how"),
+            ("{n}/100 - ETA: 1:03 - loss: 2.3 - {n}ms/step", "--pattern '([0-9.]+)ms/step'"),
+        ):
+            self.trace("".join(line.format(n=n, x=x) + "\n" for n, _, x in self.rows))
+            self.assertIn(f"trace.csv: is a log, and no table; allowed: {words}", self.refused("trace.csv"))
+
+    def test_asynchronous_events_begin_and_end_by_their_identity(self):
+        events, at = [], {0: 0, 1: 7}
+        for n, rank, x in self.rows:
+            key = {"id": n} if n % 2 else {"id2": {"local": f"0x{n}"}}
+            event = {"cat": "a", "name": "step", "pid": rank, "tid": 0, "args": {"x": 1}} | key
+            events += [event | {"ph": "b", "ts": at[rank]}, event | {"ph": "e", "ts": at[rank] + 1e6 * x, "tid": 1}]
+            at[rank] += 1e6 * x
+        random.Random(1).shuffle(events)
+        events.sort(key=lambda event: event["ts"])
+        self.check(json.dumps({"traceEvents": events}), "--step", "step")
+
+    def test_files_of_other_tools_are_refused_with_the_cure(self):
+        prometheus = {"data": {"resultType": "matrix", "result": []}}
+        jaeger = {"data": [{"spans": [{"operationName": "a", "duration": 1}]}]}
+        for content, what in (
+            (json.dumps(prometheus), "is an answer of Prometheus, and no table; allowed: a CSV file, as of jq -r"),
+            (json.dumps(jaeger), "is a trace of Jaeger, and no table; allowed: a CSV file, as of jq -r"),
+            (json.dumps({"results": [{"times": [1, 2]}]}), "is what hyperfine measured, and no table; allowed"),
+            ("<table></table>", "is HTML or XML; allowed: a table in CSV, as of pandas.read_html"),
+            (pickle.dumps([1.5]), "is a pickle of Python; allowed: a table in CSV"),
+            (packed_by_tar("t.csv", b"time\n1\n"), "is an archive of tar; allowed: a file that tar xf"),
+        ):
+            (self.folder / "trace.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+            self.assertIn(f"trace.csv: {what}", self.refused("trace.csv"))
+
     def test_mixed_units_and_commas_of_two_meanings_are_refused(self):
         self.trace(lines("time", [(f"{x} ms",) for _, _, x in self.rows] + [(1,)]))
         self.assertIn('trace.csv:42: time is "1", which is not written like the others', self.refused("trace.csv"))
@@ -593,7 +694,9 @@ class Shapes(Input):
         self.check("\n".join(":::MLLOG " + one for one in records), name="t.log")
         log = "".join(f"[2026-01-01 00:00] INFO rank {r} iteration {n}/20 | time (ms): {1000 * x!r} | loss 1\nnoise\n" for n, r, x in self.rows)
         self.trace(log, "t.log")
-        self.assertIn("t.log: is neither JSON nor a table; allowed: of a log, --pattern REGEX", self.call("fit", "t.log", "--out", "none", status=2)[1])
+        self.assertIn(
+            r"t.log: is neither JSON nor a table; allowed: --pattern 'time *\(ms\): *([0-9.]+)'", self.call("fit", "t.log", "--out", "none", status=2)[1]
+        )
         pattern = r"rank (?P<rank>\d+) iteration (?<step>\d+).*time \(ms\): ([0-9.]+)"
         told = self.check(log, "--pattern", pattern, "--scale", "1e-3", name="t.log")
         self.assertIn("--pattern matches 40 lines of 80", told)
@@ -777,7 +880,7 @@ class Shapes(Input):
 
     def test_a_log_with_commas_and_a_column_of_begins_get_the_option_that_reads_them(self):
         self.trace("".join(f"2026-01-01 10:00:{i},123 INFO rank {i % 2} step_time={x:.4f}\n" for i, x in enumerate(gamma_times(40))))
-        self.assertIn("or, of a log, --pattern REGEX with a group of parentheses around the time", self.refused("trace.csv"))
+        self.assertIn("is a log, and no table; allowed: --pattern 'step_time=([0-9.]+)'", self.refused("trace.csv"))
         self.trace(lines("rank,start", [(0, x) for x in itertools.accumulate(gamma_times(40))]))
         self.assertIn("from row to row, --column 'start' --differences", self.refused("trace.csv"))
 
