@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -118,11 +119,13 @@ bool is_name_of_id(std::string_view name) {
   return name == "id" || std::ranges::any_of(ends, [&](auto end) { return name.ends_with(end); });
 }
 
-/// Whether all are whole and differ.
+/// Whether all are whole and differ, as far as single precision tells.
 bool number_rows(const std::vector<float>& sorted) {
+  constexpr float exact = 1 << std::numeric_limits<float>::digits;
   const auto is_whole = [](float x) { return x == std::floor(x); };
-  return sorted.size() > 1 && std::ranges::all_of(sorted, is_whole) &&
-         std::ranges::adjacent_find(sorted) == sorted.end();
+  const auto is_same = [](float a, float b) { return a == b && a < exact; };
+  return sorted.size() > 1 && sorted[0] < sorted.back() && std::ranges::all_of(sorted, is_whole) &&
+         std::ranges::adjacent_find(sorted, is_same) == sorted.end();
 }
 
 /// Of numbers that number the rows, and are dense or named so.

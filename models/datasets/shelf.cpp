@@ -134,8 +134,6 @@ void check_shards(Fields& fields, const Partition& partition, const DataShelf& s
     data = load();
   } catch (const std::runtime_error&) {
     return;
-  } catch (const std::bad_alloc&) {
-    return;
   }
   if (const auto fault = partition.fault(*data, shelf.sharers()))
     fields.complain("partition", fault->what, fault->allowed);
@@ -151,7 +149,10 @@ std::set<std::string> DataShelf::notes() const {
 std::shared_ptr<const Dataset> DataShelf::get(const std::string& name,
                                               const std::function<Dataset()>& load) {
   const std::lock_guard lock(mutex_);
-  if (too_large_.contains(name)) throw std::bad_alloc();
+  const auto refuse = [&]() -> std::shared_ptr<const Dataset> {
+    throw std::runtime_error("data set that does not fit into memory: " + name);
+  };
+  if (too_large_.contains(name)) return refuse();
   auto& slot = shelf_[name];
   if (slot) return slot;
   try {
@@ -166,7 +167,7 @@ std::shared_ptr<const Dataset> DataShelf::get(const std::string& name,
     return slot = std::move(dataset);
   } catch (const std::bad_alloc&) {
     too_large_.insert(name);
-    throw;
+    return refuse();
   }
 }
 

@@ -74,8 +74,8 @@ class DataShelf {
   /// threads.
   std::set<std::string> notes() const;
 
-  /// The data set of that name, made by `load` at the first call; std::bad_alloc where it does not
-  /// fit into memory.  Safe from several threads.
+  /// The data set of that name, made by `load` at the first call; std::runtime_error where it
+  /// does not fit into memory.  Safe from several threads.
   std::shared_ptr<const Dataset> get(const std::string& name, const std::function<Dataset()>& load);
 
  private:

@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "sim/message_text.h"
+#include "sim/reading/no_text.h"
 
 namespace gradrace {
 
@@ -27,6 +28,9 @@ ZipFile::ZipFile(const std::filesystem::path& file)
     : file_(file),
       content_(read_packed(file, [](auto) { return std::numeric_limits<std::size_t>::max(); })) {
   constexpr std::size_t longest_comment = 0xffff;
+  const std::string_view text(reinterpret_cast<const char*>(content_.data()), content_.size());
+  if (const auto other = no_text(text, file.string()); other && !text.starts_with("PK"))
+    throw std::runtime_error(file.string() + ": " + other->what + ", and no ZIP archive");
   if (content_.size() < end_bytes) defect("is no ZIP archive");
   std::size_t end = content_.size() - end_bytes;
   const std::size_t least = end > longest_comment ? end - longest_comment : 0;

@@ -1,5 +1,6 @@
 """Terminals, pipes and disks that take no more: an error that is told, and never a success."""
 
+import gzip
 import itertools
 import json
 import os
@@ -117,6 +118,18 @@ class Limits(ProgramTest):
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn("error: model.dataset: does not fit into memory: the rows of the data set take at least 400 GB", done.stderr)
             self.assertFalse((self.folder / "x").exists())
+
+    def test_packed_data_that_outgrow_memory_are_named(self):
+        with gzip.open(self.folder / "bomb.csv.gz", "wb", 1) as file:
+            file.write(b"x,y\n")
+            for _ in range(150):
+                file.write(b"0,1\n" * 250_000)
+        data = {"kind": "csv", "path": "bomb.csv.gz", "label": "y", "test_rows": 1}
+        learnt = {"model": {"kind": "logistic", "dataset": data}, "learning_rate": {"kind": "constant", "eta": 0.1}}
+        path = self.write(changed(TIMING, replicas=1, **learnt))
+        done = self.limited(resource.RLIMIT_AS, 600 << 20, "run", path, "--out", "x", "--quiet")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, r"bomb.csv.gz: cannot be read: it unpacks to more than|data set that does not fit into memory: csv .*bomb.csv.gz")
 
     def test_data_that_cannot_be_read_fail_alone(self):
         (self.folder / "good.csv").write_text("x,y\n" + "1,0\n2,1\n" * 20)

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <new>
 #include <nlohmann/json.hpp>
 #include <ranges>
 #include <set>
@@ -26,8 +25,6 @@ std::optional<std::vector<std::string>> hashes_of(const Point& point) {
   try {
     return point.data_hashes();
   } catch (const std::runtime_error&) {
-    return std::nullopt;
-  } catch (const std::bad_alloc&) {
     return std::nullopt;
   }
 }

@@ -112,6 +112,8 @@ class Data(ProgramTest):
         self.assertIn('model.dataset.path: is a file, and the data set is a folder of files, got "mnist.npz"', told)
         self.assertIn("allowed: kind npz", told)
         self.assertIn("mnist.npz: is no ZIP archive", self.refused({"kind": "npz", "path": "mnist.npz"}))
+        (self.folder / "mnist.npz").write_bytes(b"MATLAB 5.0 MAT-file, Platform" + bytes(200))
+        self.assertIn("mnist.npz: is a file of MATLAB, and no ZIP archive", self.refused({"kind": "npz", "path": "mnist.npz"}))
 
     def arrays(self, name, packing=zipfile.ZIP_DEFLATED, **arrays):
         """As numpy.savez writes them: of each its type, its shape and its bytes."""
@@ -244,6 +246,8 @@ class Data(ProgramTest):
             (feature(lambda row: 1000001 + 2 * row), 'column "z" has another number in each row'),
             (feature(lambda row: 7 * row * row + 100, "PassengerId"), 'column "PassengerId" has another number in each row'),
             (feature(lambda row: 7 * row * row + 100, "acid"), None),
+            (feature(lambda row: 20_000_001 + row, "patient_id"), 'column "patient_id" has another number in each row'),
+            (feature(lambda row: 20_000_000, "patient_id"), None),
             (feature(lambda row: row % 50), None),
             (feature(lambda row: -999 if row % 9 == 0 else 100 + row * row), 'column "z" has -999, far from its other numbers'),
             (feature(lambda row: 99999 if row % 9 == 0 else draws[row]), 'column "z" has 99999, far from'),
