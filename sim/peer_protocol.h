@@ -110,8 +110,10 @@ class Peers {
   /// the protocol's on_exchange() is told the number that is returned when it has ended.
   virtual std::uint32_t collective(std::span<const std::uint32_t> members, double share = 1,
                                    Payload payload = Payload::models) = 0;
-  /// The two exchange their models; `time`: how long that takes, in place of what the network says.
-  virtual std::uint32_t pair(std::uint32_t a, std::uint32_t b, std::optional<double> time = {}) = 0;
+  /// The two exchange their models, or so many times their bytes; `time`: how long that takes, in
+  /// place of what the network says.
+  virtual std::uint32_t pair(std::uint32_t a, std::uint32_t b, std::optional<double> time = {},
+                             double share = 1) = 0;
   /// The learner gets the models of those that it hears, and sends its own to as many, by whom it
   /// is heard.
   virtual std::uint32_t gossip(std::uint32_t learner, std::span<const std::uint32_t> hears,

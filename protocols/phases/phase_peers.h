@@ -131,8 +131,9 @@ class PhasePeers final : public Peers {
                            Payload payload) override {
     return over_ ? spare_ : begun(peers_->collective(members, share, payload));
   }
-  std::uint32_t pair(std::uint32_t a, std::uint32_t b, std::optional<double> time) override {
-    return over_ ? spare_ : begun(peers_->pair(a, b, time));
+  std::uint32_t pair(std::uint32_t a, std::uint32_t b, std::optional<double> time,
+                     double share) override {
+    return over_ ? spare_ : begun(peers_->pair(a, b, time, share));
   }
   std::uint32_t gossip(std::uint32_t learner, std::span<const std::uint32_t> hears,
                        std::span<const std::uint32_t> heard_by) override {

@@ -100,7 +100,8 @@ class PeerValues final : public Owner, private Peers {
   bool makes_messages() const override { return has_messages_; }
   std::uint32_t collective(std::span<const std::uint32_t> members, double share,
                            Payload payload) override;
-  std::uint32_t pair(std::uint32_t a, std::uint32_t b, std::optional<double> time) override;
+  std::uint32_t pair(std::uint32_t a, std::uint32_t b, std::optional<double> time,
+                     double share) override;
   std::uint32_t gossip(std::uint32_t learner, std::span<const std::uint32_t> hears,
                        std::span<const std::uint32_t> heard_by) override;
   std::span<const std::uint32_t> members(std::uint32_t exchange) const override {

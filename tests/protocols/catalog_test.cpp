@@ -25,7 +25,7 @@ TEST_CASE("catalog: protocols are asked what they are, and each answers by its e
   CHECK(protocols_with([](const AnyProtocol&) { return true; }) == all);
   CHECK(protocols_with([](const AnyProtocol& protocol) {
           return protocol->traits().exchange == Traits::Exchange::of_pairs;
-        }) == "ad-psgd");
+        }) == "noloco, ad-psgd");
   CHECK(protocols_with([](const AnyProtocol& protocol) {
           return protocol->traits().may_be_phase;
         }) == "all-reduce, local-sgd, ripples, d-psgd");

@@ -71,10 +71,11 @@ class RecordedPeers final : public Peers {
     note(PeerOrder::Kind::begin, members);
     return peers_.collective(members, share, payload);
   }
-  std::uint32_t pair(std::uint32_t a, std::uint32_t b, std::optional<double> time) override {
+  std::uint32_t pair(std::uint32_t a, std::uint32_t b, std::optional<double> time,
+                     double share) override {
     const std::uint32_t members[] = {a, b};
     note(PeerOrder::Kind::pair, members);
-    return peers_.pair(a, b, time);
+    return peers_.pair(a, b, time, share);
   }
   std::uint32_t gossip(std::uint32_t learner, Members hears, Members heard_by) override {
     return peers_.gossip(learner, hears, heard_by);
