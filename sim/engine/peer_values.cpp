@@ -371,7 +371,8 @@ std::uint32_t PeerValues::collective(std::span<const std::uint32_t> members, dou
 std::uint32_t PeerValues::pair(std::uint32_t a, std::uint32_t b, std::optional<double> time,
                                double share) {
   const std::uint32_t members[] = {std::min(a, b), std::max(a, b)};
-  return begin_now({ExchangeKind::pair, share * model_bytes(), Payload::models, time}, members, {}, {}, 0);
+  return begin_now({ExchangeKind::pair, share * model_bytes(), Payload::models, time}, members, {},
+                   {}, 0);
 }
 
 std::uint32_t PeerValues::gossip(std::uint32_t learner, std::span<const std::uint32_t> hears,

@@ -97,8 +97,12 @@ class Aligned {
  private:
   bool add_row(std::string_view line, Cells cells) {
     if (rows_ == 0) index_ = cells.size() == names_ + 1;
-    if (index_ && cells.front() != std::to_string(rows_)) return false;
-    if (index_) cells.erase(cells.begin());
+    if (index_) {
+      const bool counts = cells.front().find_first_not_of("0123456789") == cells.front().npos;
+      if (!counts || cells.front() == last_) return false;
+      last_ = cells.front();
+      cells.erase(cells.begin());
+    }
     if (cells.size() != names_ || std::ranges::none_of(cells, is_value)) return false;
     for (std::size_t i = 0; i < names_ && is_aligned_; ++i)
       if (!places_[i].overlaps({line, cells[i]})) return false;
@@ -120,7 +124,8 @@ class Aligned {
   std::set<std::size_t> comments_;  // cells of those before the names
   std::vector<Place> places_;       // of names
   bool is_aligned_ = false;         // names have blanks, and cells stand below them
-  bool index_ = false;              // 0, 1, 2 and so on before each row, and no name for them
+  bool index_ = false;              // a number before each row, and no name for it
+  std::string last_;                // of these
   bool ruled_ = false;              // a rule stands above the rows
   bool ended_ = false;              // and one below
 };

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "distributions/fit/readers/column_words.h"
 #include "distributions/fit/readers/found_table.h"
 #include "distributions/fit/trace.h"
 #include "sim/hash.h"
@@ -25,11 +26,24 @@ class Records {
  public:
   explicit Records(Table& table) : table_(table) {}
 
-  /// A row; of an object with a list of objects a row for each of these.
+  /// A row; of an object that has no time, but a list of objects, a row for each of these.
   void add(const Json& object, std::size_t line) {
-    const auto list = std::ranges::find_if(object, is_list_of_objects);
+    auto list = std::ranges::find_if(object, is_list_of_objects);
     if (list == object.end()) return add_row(object, line);
+    if (has_time(object)) {
+      left_out_ = list.key();
+      return add_row(object, line);
+    }
+    const auto timed = std::ranges::find_if(object, is_list_of_times);
+    if (timed != object.end()) list = timed;
     list_ = list.key();
+    const auto other = std::find_if(std::next(list), object.end(), is_list_of_times);
+    if (other != object.end())
+      throw TraceError("path",
+                       table_.file.string() + ":" + std::to_string(line) +
+                           ": two lists have objects with times, " + shown(list.key()) + " and " +
+                           shown(other.key()),
+                       "one of them, as after jq -c 'del(." + other.key() + ")'");
     for (const Json& part : *list) {
       Json row = object;
       row[list_] = part;
@@ -39,6 +53,8 @@ class Records {
 
   /// Key of a list whose objects are rows; empty: there was none.
   const std::string& list() const { return list_; }
+  /// Of a list beside a time, whose objects are none.
+  const std::string& left_out() const { return left_out_; }
 
   /// A cell for each column in each row.
   void fill_rows() {
@@ -48,6 +64,18 @@ class Records {
  private:
   static bool is_list_of_objects(const Json& value) {
     return value.is_array() && !value.empty() && std::ranges::all_of(value, &Json::is_object);
+  }
+
+  static bool has_time(const Json& object) {
+    return std::ranges::any_of(object.items(), [](const auto& entry) {
+      const Json& value = entry.value();
+      if (value.is_object()) return has_time(value);
+      return value.is_primitive() && says_time(entry.key()) && !says_stamp(entry.key());
+    });
+  }
+
+  static bool is_list_of_times(const Json& value) {
+    return is_list_of_objects(value) && has_time(value.front());
   }
 
   void add_row(const Json& object, std::size_t line) {
@@ -88,7 +116,7 @@ class Records {
 
   Table& table_;
   std::map<std::string, std::size_t> columns_;
-  std::string list_;
+  std::string list_, left_out_;
 };
 
 [[noreturn]] void refuse(const fs::path& file, std::size_t line) {
@@ -248,6 +276,9 @@ FoundTable record_table(const fs::path& file, std::string_view text) {
   records.fill_rows();
   if (!records.list().empty())
     found.notes.push_back("each object of the list " + shown(records.list()) + " is a row");
+  if (!records.left_out().empty())
+    found.notes.push_back("left out: the objects of the list " + shown(records.left_out()) +
+                          ", as a time stands beside it");
   if (found.table.rows.empty()) throw TraceError("path", file.string() + ": has no records");
   if (found.table.names.empty()) {
     throw TraceError("path", file.string() + ": its objects have lists, and no single values",

@@ -580,9 +580,10 @@ class Shapes(Input):
             self.check("\n".join(["# " + rows[0], "# s", *rows[1:]]) + "\n")
         index = [" " * 4 + right[0], *(f"{i:<4}" + row for i, row in enumerate(right[1:]))]
         self.check("\n".join(index) + "\n")
+        self.check("\n".join([index[0], *(f"{i + 3 * (i > 2):<4}" + row for i, row in enumerate(right[1:]))]) + "\n")
         cut = self.check("\n".join(right) + "\n 20  1")
         self.assertIn("the last row was cut, and is left out", cut)
-        self.trace("\n".join([*index[:5], "9" + index[5], *index[6:]]))
+        self.trace("\n".join([*index[:5], "x" + index[5][1:], *index[6:]]))
         self.assertIn("must be a time", self.refused("trace.csv"))
 
     def test_a_preface_with_commas_is_left_out(self):
@@ -710,6 +711,18 @@ class Shapes(Input):
         told, facts = self.fit("t.jsonl", "--where", "events.name=*", "--sum-by", "step")
         self.assertIn('note: each object of the list "events" is a row', told)
         self.assertAlmostEqual(facts["mean"], 3 * sum(gamma_times(40)) / 40, delta=1e-9)
+
+    def test_a_list_beside_a_time_has_no_rows_and_two_lists_of_times_are_asked_for(self):
+        times = gamma_times(40)
+        self.trace("\n".join(json.dumps({"time": x, "tags": [{"k": 1}] * (2 + n % 7)}) for n, x in enumerate(times)), "t.jsonl")
+        told, facts = self.fit("t.jsonl")
+        self.assertEqual(facts["times"], 40)
+        self.assertAlmostEqual(facts["mean"], sum(times) / 40, delta=1e-9)
+        self.assertIn('note: left out: the objects of the list "tags", as a time stands beside it', told)
+        self.trace("\n".join(json.dumps({"step": n, "a": [{"time": x}], "b": [{"time": 5 * x}]}) for n, x in enumerate(times)), "t.jsonl")
+        self.assertIn('t.jsonl:1: two lists have objects with times, "a" and "b"; allowed: one of them, as after jq', self.refused("t.jsonl"))
+        self.trace("\n".join(json.dumps({"timestamp": n, "tags": [{"k": 1}], "b": [{"time": x}]}) for n, x in enumerate(times)), "t.jsonl")
+        self.assertAlmostEqual(self.fit("t.jsonl")[1]["mean"], sum(times) / 40, delta=1e-9)
 
     def test_the_column_of_an_iteration_is_chosen_among_those_of_a_progress_file(self):
         table, clock = [], 0.0
