@@ -103,7 +103,7 @@ class Timeline {
 };
 
 std::vector<double> in_seconds(std::vector<double> times) {
-  for (double& time : times) time /= second;
+  for (double& time : times) time /= microseconds_a_second;
   return times;
 }
 

@@ -122,7 +122,8 @@ class Steps {
       check_nesting(events);
       result.learners.push_back(by_track.size() > 1 ? track_name(by_track, track) : "");
       result.series.emplace_back();
-      for (const auto& event : events) result.series.back().push_back(event.duration / second);
+      for (const auto& event : events)
+        result.series.back().push_back(event.duration / microseconds_a_second);
     }
     return result;
   }
@@ -155,7 +156,7 @@ class Steps {
   void check_durations() const {
     for (const auto& event : chosen_) {
       if (std::isfinite(event.begin) && std::isfinite(event.duration) &&
-          event.duration / second > 0)
+          event.duration / microseconds_a_second > 0)
         continue;
       throw event_error(
           file_.file, file_.text, event.offset,
@@ -234,7 +235,7 @@ class Steps {
     const auto text_of = [this](const auto& kind) {
       const auto& events = kind.second;
       double sum = 0;
-      for (const auto* event : events) sum += event->duration / second;
+      for (const auto* event : events) sum += event->duration / microseconds_a_second;
       return told(*events.front()->track) + " (" + count_text(events.size(), "event") + ", mean " +
              short_number(sum / static_cast<double>(events.size()), 3) + " s)";
     };
@@ -253,7 +254,7 @@ class Steps {
     std::set<const Track*> tracks;
     for (const auto& event : chosen_) {
       names.push_back(events_.name(event));
-      times.push_back(event.duration / second);
+      times.push_back(event.duration / microseconds_a_second);
       tracks.insert(event.track);
     }
     const auto kinds = kinds_of(names, tracks.size());

@@ -43,7 +43,7 @@ TraceHeader read_events(const std::filesystem::path& file, std::string_view text
 TraceError event_error(const std::filesystem::path& file, std::string_view text, std::size_t offset,
                        const std::string& what, std::string allowed = {});
 
-/// Microseconds in the unit of a trace that is read from events.
-constexpr double second = 1e6;
+/// The unit of what is read from events is the second.
+constexpr double microseconds_a_second = 1e6;
 
 }  // namespace gradrace
