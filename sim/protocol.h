@@ -38,6 +38,7 @@ struct Traits {
   bool fewer_than_k = false;       // an update may have fewer than K gradients
   std::string_view no_phase = {};  // its key with which it may not be a phase of `switch`
   bool bounds_staleness = false;
+  bool k_varies = false;  // k() is that of the beginning: theory of the error is not known
 
   // Without one.
   enum class Exchange : std::uint8_t { collective, of_neighbours, of_pairs };

@@ -18,7 +18,7 @@ def advise(asked):
         import sklearn  # noqa: F401  pylint: disable=unused-import
     except ImportError as problem:
         needs = Path(__file__).resolve().parents[1] / "requirements.txt"
-        cure = f"{sys.executable} -m pip install -r {needs}"
+        cure = f"{sys.executable} -m pip install --no-deps -r {needs}"
         raise Ended(
             1, f"advise: scikit-learn is not there, which fits its models; {cure} installs it"
         ) from problem

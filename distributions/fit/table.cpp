@@ -129,7 +129,7 @@ std::string separator_hint(const std::vector<std::string>& names,
                  "the same in all: the first line has ") +
              name;
   }
-  return "; the cells of a row are separated by commas, semicolons or tabs";
+  return "; the cells of a row are separated by commas, semicolons, tabs, | or blanks";
 }
 
 }  // namespace
@@ -229,7 +229,11 @@ Table table_of(const fs::path& file, std::string_view text, const TableShape& sh
     throw TraceError("path",
                      file.string() + ":" + std::to_string(rows.line()) +
                          ": is a row of numbers where a line of names is needed",
-                     "a first line such as \"worker,time\"");
+                     table.names.size() == 1 ? "a first line \"time\""
+                     : table.names.size() == 2
+                         ? "a first line such as \"worker,time\""
+                         : "a first line of " + std::to_string(table.names.size()) +
+                               " names, such as \"step,worker,time\"");
   }
   std::vector<std::string> cells;
   while (rows.next(cells)) {

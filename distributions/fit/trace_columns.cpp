@@ -67,6 +67,34 @@ bool is_among(const Names& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
+bool says_number(const std::string& cell) {
+  return cell_time(cell, DecimalMark::point).has_value();
+}
+
+/// A hint where a row says which quantity its value is of, as MLflow has it.
+std::string long_hint(const Table& table) {
+  constexpr std::string_view keys[] = {"key", "metric", "metric_name", "name", "tag", "variable"};
+  if (!is_among(table.names, "value")) return {};
+  const auto key = std::ranges::find_if(table.names, [&](const auto& name) {
+    return std::ranges::find(keys, name) != std::end(keys);
+  });
+  if (key == table.names.end()) return {};
+  return "; or, of one quantity in " + *key + ", --where '" + *key + "=NAME' --column value";
+}
+
+/// Whether columns count or are of training alone.
+bool are_of_training(const Table& table) {
+  constexpr std::string_view words[] = {
+      "epoch",    "step", "iter",   "iteration", "loss", "acc",   "accuracy",   "lr",
+      "learning", "rate", "val",    "train",     "test", "valid", "validation", "error",
+      "f1",       "auc",  "global", "batch",     "top1", "top5"};
+  return std::ranges::all_of(table.names, [&](const auto& name) {
+    return std::ranges::all_of(words_of(name), [&](const auto& word) {
+      return std::ranges::find(words, word) != std::end(words);
+    });
+  });
+}
+
 /// A hint where stamps or a rate could tell the times.
 std::string other_hint(const Table& table) {
   const auto first = [&](const auto& says) {
@@ -77,10 +105,11 @@ std::string other_hint(const Table& table) {
   std::string stamp = first(
       [](const auto& name) { return says_stamp(name) && !says_begin(name) && !says_end(name); });
   if (stamp.empty() && (begin.empty() || end.empty())) stamp = begin + end;
-  std::string hint;
+  std::string hint = long_hint(table);
   if (!begin.empty() && !end.empty())
     hint += "; or, from one stamp to the other, --begin '" + begin + "' --end '" + end + "'";
-  if (!stamp.empty()) hint += "; or, from row to row, --column '" + stamp + "' --differences";
+  const bool is_read = !stamp.empty() && says_number(std::string(cells_of(table, stamp).front()));
+  if (is_read) hint += "; or, from row to row, --column '" + stamp + "' --differences";
   if (!rate.empty()) hint += "; or, of a rate, --column '" + rate + "' --rate ITEMS";
   return hint + "; or, of a log, --pattern REGEX";
 }
@@ -292,10 +321,6 @@ Names learner_columns(const Table& table) {
   return tells && 3 * pairs <= table.rows.size() ? both : Names{place};
 }
 
-bool says_number(const std::string& cell) {
-  return cell_time(cell, DecimalMark::point).has_value();
-}
-
 /// Of a row that has names, below lines of text.
 std::string names_hint(const Table& table) {
   constexpr std::size_t looked_at = 20;
@@ -320,6 +345,10 @@ std::string chosen_time(const Table& table, const TraceRequest& request,
   if (durations && candidates.size() > 0 &&
       std::ranges::count(candidates, candidates.front()) == std::ssize(candidates))
     return table.names[table.column(candidates.front(), "column")];
+  if (candidates.empty() && are_of_training(table))
+    throw TraceError("column", table.file.string() + ": has no times, but " + listed(table.names),
+                     "a row for each step with its time, as a callback logs it from the step's "
+                     "begin to its end");
   throw TraceError(
       "column",
       table.file.string() + ": which column holds the times?  Say --column NAME; " +

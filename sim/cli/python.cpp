@@ -169,7 +169,7 @@ void check_python() {
     return;
   throw std::runtime_error(python.program +
                            ": lacks Python packages that plots need; python3 -m venv DIR && "
-                           "DIR/bin/pip install -r " +
+                           "DIR/bin/pip install --no-deps -r " +
                            (home() / "analysis" / "requirements.txt").string() +
                            " installs them, and GRADRACE_PYTHON=DIR/bin/python names that Python");
 }

@@ -10,6 +10,9 @@ static NoText of_archive(std::string_view content, const std::string& file) {
                                      {"opendocument.spreadsheet", "is a workbook of LibreOffice"}})
     if (content.find(inside) != std::string_view::npos)
       return {what, "the table saved as CSV in UTF-8"};
+  if (content.find("/data.pkl") != std::string_view::npos)
+    return {"is a file of PyTorch",
+            "a table in CSV, as of pandas.DataFrame(torch.load(...)).to_csv(...)"};
   return {"is a ZIP archive", "what unzip " + file + " makes of it"};
 }
 
@@ -54,7 +57,10 @@ std::optional<NoText> no_text(std::string_view content, const std::string& file)
     return NoText{"is an archive of tar", "a file that tar xf " + file + " makes of it"};
   if (content.size() > 1 && content[0] == '\x80' && content[1] >= 2 && content[1] <= 5)
     return NoText{"is a pickle of Python",
-                  "a table in CSV, as of pandas.read_pickle(...).to_csv(...)"};
+                  "a table in CSV, as of pandas.DataFrame(pandas.read_pickle(...)).to_csv(...)"};
+  if (content.substr(0, 100).find("brain.Event:") != std::string_view::npos)
+    return NoText{"has events of TensorBoard",
+                  "the table in CSV that its page of scalars downloads"};
   if (content.starts_with('<'))
     return NoText{"is HTML or XML", "a table in CSV, as of pandas.read_html(...)[0].to_csv(...)"};
   if (content.starts_with("SQLite format 3"))

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -32,7 +34,10 @@ class Listed final : public Runtimes {
  public:
   explicit Listed(std::vector<double> times) : times_(std::move(times)) {}
   double duration(std::uint32_t, std::uint32_t, double, std::uint32_t) override {
-    return times_.at(next_++);
+    if (next_ == times_.size())
+      throw std::out_of_range("minibatch " + std::to_string(next_ + 1) +
+                              " has no runtime: dispatches after the last update take one, too");
+    return times_[next_++];
   }
 
  private:

@@ -58,7 +58,8 @@ std::string log_options(std::string_view text) {
   const auto lines = beginning_of(without_mark(text));
   constexpr std::string_view separators = ",;\t|";
   if (lines.size() < 2 || lines.front().starts_with('#')) return {};
-  const bool begins = lines.front().find_first_of(separators) == std::string::npos &&
+  const bool is_bar = lines.front().find("?it/s") != std::string::npos;  // tqdm's first
+  const bool begins = (is_bar || lines.front().find_first_of(separators) == std::string::npos) &&
                       options_of(lines.front()).empty();
   const std::string options = options_of(lines[begins ? 1 : 0]);
   const auto as_many =

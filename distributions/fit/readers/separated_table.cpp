@@ -126,6 +126,17 @@ bool is_row_of_units(const std::vector<std::string>& cells) {
              cells, [](const auto& cell) { return trimmed(cell).empty() || is_unit(cell); });
 }
 
+/// "---|:--:", as below the names of a table in Markdown.
+bool is_rule(const std::vector<std::string>& cells) {
+  return std::ranges::all_of(cells,
+                             [](const auto& cell) {
+                               return trimmed(cell).find_first_not_of("-:") ==
+                                      std::string_view::npos;
+                             }) &&
+         std::ranges::any_of(
+             cells, [](const auto& cell) { return cell.find("---") != std::string::npos; });
+}
+
 /// Whether the first row has names where the last has numbers, as pandas writes columns of two
 /// levels.
 bool has_two_lines_of_names(const Table& table) {
@@ -266,6 +277,12 @@ FoundTable separated_table(const fs::path& file, std::string_view text) {
     table.rows.erase(table.rows.begin());
     table.lines.erase(table.lines.begin());
     found.notes.emplace_back("row of units below the names: times are in seconds");
+  }
+  if (is_rule(table.rows.front())) {
+    table.rows.erase(table.rows.begin());
+    table.lines.erase(table.lines.begin());
+    if (table.rows.empty())
+      throw TraceError("path", file.string() + ": has no rows, only a line of names");
   }
   if (has_two_lines_of_names(table))
     throw TraceError("path",

@@ -49,6 +49,10 @@ FoundTable table_in(const fs::path& file, std::string_view text, const TraceRequ
   const auto begin = trimmed(without_mark(text.substr(0, text.find('\n'))));
   const bool records = begin.starts_with('{') || begin.starts_with('[') || begin.starts_with(":::");
   if (records) return record_table(file, text);
+  for (const std::string_view words : {"_bucket{", "Profiler Report"})
+    if (text.find(words) != text.npos)
+      throw TraceError("path", file.string() + ": sums up times, as " + shown(words) + " says",
+                       "a row or a line for each minibatch");
   if (const std::string options = log_options(text); !options.empty())
     throw TraceError("path", file.string() + ": is a log, and no table", options);
   return separated_table(file, text);
@@ -242,11 +246,12 @@ ReadTrace table_trace(const std::vector<TraceText>& files, const TraceRequest& r
                      found.table.file.string() + ": what --pattern matches is a rate, as " +
                          shown(found.rate) + " stands beside it",
                      "--rate ITEMS, how many a minibatch has (1 of steps or iterations)");
-  if (are_of_summary(found.table.names))
+  if (are_of_summary(found.table.names) ||
+      std::ranges::find(found.table.names, "algbw") != found.table.names.end())
     throw TraceError(
         "path",
         found.table.file.string() + ": sums up times (columns " + listed(found.table.names) +
-            "): a row is what many calls of one kernel or range took, and no minibatch",
+            "): a row is what many calls of one kernel, range or collective took, and no minibatch",
         "a row for each minibatch, as of nsys stats --report nvtx_pushpop_trace --format csv, of "
         "nvprof --print-gpu-trace --csv, or of a trace that the profiler exports");
   choose_rows(found.table, request.where);

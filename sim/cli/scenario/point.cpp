@@ -276,7 +276,8 @@ std::optional<Descent> Point::descent(const Theory& theory) const {
   descent.rate_k = protocol->gradients_of_step();
   descent.one_value = server || descent.theory.mean_follows_sync;
   descent.mixing = protocol->mixing();
-  descent.k_varies = protocol->traits().needs_evaluations || descent.theory.fewer_than_k;
+  const Traits traits = protocol->traits();
+  descent.k_varies = traits.needs_evaluations || traits.k_varies || descent.theory.fewer_than_k;
   descent.law = common_law();
   if (descent.law) descent.ageing = within_budget([&] { return descent.law->ageing(); });
   descent.learning_rate = learning_rate;

@@ -196,7 +196,7 @@ class Mistakes(AdviseTest):
         (hidden / "sklearn.py").write_text("raise ImportError('hidden', name='sklearn')")
         python = os.environ.get("GRADRACE_PYTHON") or ROOT / ".venv/bin/python"
         _, told = self.call("advise", self.write(QUESTION), "--out", "out", status=1, PYTHONPATH=os.fspath(hidden), GRADRACE_PYTHON=os.fspath(python))
-        self.assertRegex(told, "scikit-learn is not there, .* -m pip install -r .*requirements.txt installs it")
+        self.assertRegex(told, "scikit-learn is not there, .* -m pip install --no-deps -r .*requirements.txt installs it")
 
 
 if __name__ == "__main__":

@@ -629,6 +629,34 @@ class Shapes(Input):
             self.trace("".join(line.format(n=n, x=x) + "\n" for n, _, x in self.rows))
             self.assertIn(f"trace.csv: is a log, and no table; allowed: {words}", self.refused("trace.csv"))
 
+    def test_what_has_no_times_says_so(self):
+        rows = [(n, 1 / x) for n, x in enumerate(gamma_times(20))]
+        self.trace(lines("epoch,val_loss", rows))
+        self.assertIn("trace.csv: has no times, but epoch, val_loss; allowed: a row for each step with its time", self.refused("trace.csv"))
+        self.trace(lines("key,value,timestamp,step", [("step_time", x, n, n) for n, x in rows]))
+        self.assertIn("or, of one quantity in key, --where 'key=NAME' --column value", self.refused("trace.csv"))
+        self.assertAlmostEqual(self.fit("trace.csv", "--where", "key=step_time", "--column", "value")[1]["mean"], sum(x for _, x in rows) / 20, delta=1e-9)
+        self.trace(lines("date,x", [("2026-11-28_08-00-00", x) for _, x in rows]))
+        self.assertNotIn("--differences", self.refused("trace.csv"))
+        self.trace("0.5\n0.25\n")
+        self.assertIn('allowed: a first line "time"', self.refused("trace.csv"))
+        self.trace("1700 0.5 0\n1701 0.25 1\n")
+        self.assertIn('allowed: a first line of 3 names, such as "step,worker,time"', self.refused("trace.csv"))
+
+    def test_summaries_are_named(self):
+        head = "#  size  count  type  redop  root  time  algbw  busbw\n"
+        for text in (
+            '# TYPE s histogram\ns_bucket{le="0.1"} 3\ns_bucket{le="1"} 5\n',
+            "FIT Profiler Report\n\n| a | 1 |\n",
+            head + "  8  2  float  sum  -1  28.5  0.00  0.00\n" * 3,
+        ):
+            self.trace(text)
+            self.assertIn("trace.csv: sums up times", self.refused("trace.csv"))
+
+    def test_a_table_in_markdown_is_read(self):
+        text = lines("step,rank,time", self.rows).replace(",", " | ").replace("\n", " |\n| ")[:-2]
+        self.check("| " + text.replace("\n", "\n|------|:----:|-----|\n", 1))
+
     def test_asynchronous_events_begin_and_end_by_their_identity(self):
         events, at = [], {0: 0, 1: 7}
         for n, rank, x in self.rows:
@@ -649,6 +677,8 @@ class Shapes(Input):
             (json.dumps({"results": [{"times": [1, 2]}]}), "is what hyperfine measured, and no table; allowed"),
             ("<table></table>", "is HTML or XML; allowed: a table in CSV, as of pandas.read_html"),
             (pickle.dumps([1.5]), "is a pickle of Python; allowed: a table in CSV"),
+            (b"\x18" + bytes(11) + b"\x09\0\0\x1a\x0dbrain.Event:2", "has events of TensorBoard; allowed: the table in CSV"),
+            (archive("x/data.pkl"), "is a file of PyTorch; allowed: a table in CSV"),
             (packed_by_tar("t.csv", b"time\n1\n"), "is an archive of tar; allowed: a file that tar xf"),
         ):
             (self.folder / "trace.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -1220,7 +1250,7 @@ class Values(Input):
             self.trace("\n".join([header, *(row.format(x, n) for n, x in enumerate(times))]) + "\n")
             for words in ((), ("--column", header.split(",")[1].strip('"'))):
                 told = self.refused("trace.csv", *words)
-                self.assertIn("a row is what many calls of one kernel or range took, and no minibatch; allowed: a row for each minibatch", told)
+                self.assertIn("a row is what many calls of one kernel, range or collective took, and no minibatch; allowed: a row for each minibatch", told)
         self.trace(lines("step,time,count,avg_loss,min_loss,max_loss", [(n, x, 9, 1, 1, 1) for n, x in enumerate(times)]))
         self.fit("trace.csv")
 
