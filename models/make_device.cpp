@@ -24,6 +24,8 @@ std::unique_ptr<Device> make_device(const ModelSpec& model, const DeviceOptions&
     throw std::runtime_error("cuda: " + no_cuda_device() + "; use --device cpu");
   if (options.device != "cuda" && model.precision() == only_gpu_precision)
     throw std::runtime_error("cpu: only a GPU computes in tf32x3; use --device cuda");
+  if (options.device != "cuda")
+    if (auto own = model.make_own_device()) return own;
   if (model.precision() == "float64")
     return make_chosen<double>([&model] { return model.make_float64(); }, options);
   return make_chosen<float>([&model] { return model.make_float32(); }, options);

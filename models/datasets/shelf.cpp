@@ -146,6 +146,11 @@ std::set<std::string> DataShelf::notes() const {
   return notes_;
 }
 
+void DataShelf::note(const std::string& sentence) {
+  const std::lock_guard lock(mutex_);
+  notes_.insert(sentence);
+}
+
 std::shared_ptr<const Dataset> DataShelf::get(const std::string& name,
                                               const std::function<Dataset()>& load) {
   const std::lock_guard lock(mutex_);

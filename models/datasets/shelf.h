@@ -73,6 +73,7 @@ class DataShelf {
   /// What a user of the data that were read should know, a sentence each.  Safe from several
   /// threads.
   std::set<std::string> notes() const;
+  void note(const std::string& sentence);
 
   /// The data set of that name, made by `load` at the first call; std::runtime_error where it
   /// does not fit into memory.  Safe from several threads.

@@ -15,10 +15,11 @@ namespace gradrace {
 class TextLine {
  public:
   TextLine(const std::filesystem::path& file, std::size_t number, std::string_view text)
-      : file_(file), number_(number), rest_(text) {}
+      : file_(file), number_(number), length_(text.size()), rest_(text) {}
 
-  std::size_t number() const { return number_; }  // from 1
-  std::string place() const;                      // file and line
+  std::size_t number() const { return number_; }                     // from 1
+  std::size_t column() const { return length_ - rest_.size() + 1; }  // where the rest begins
+  std::string place() const;                                         // file and line
   bool at_end() const { return rest_.empty(); }
 
   std::uint64_t integer(std::uint64_t least, std::uint64_t greatest);
@@ -46,7 +47,7 @@ class TextLine {
   [[noreturn]] void unexpected(const std::string& expected) const;
 
   const std::filesystem::path& file_;
-  std::size_t number_;
+  std::size_t number_, length_;
   std::string_view rest_;
 };
 

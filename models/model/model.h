@@ -145,6 +145,12 @@ class ModelSpec {
   /// Hash of the data's content, empty if there are none.  Reads the data.
   virtual std::string data_hash() const = 0;
 
+  /// Whether gradients move it by a learning rate and an optimiser.
+  virtual bool has_parameters() const { return true; }
+
+  /// Replays it on the CPU where it has no parameters; else null.
+  virtual std::unique_ptr<Device> make_own_device() const { return nullptr; }
+
   /// Its definition where it is a quadratic, of which theory knows more; else null.
   virtual const QuadraticConfig* quadratic() const { return nullptr; }
 

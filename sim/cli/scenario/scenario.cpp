@@ -205,6 +205,12 @@ void visit_theory(Fields& fields, Point& point) {
   fields.close();
 }
 
+/// Whether the first plan has more than plain SGD.
+bool optimises(const Plan& plan) {
+  const bool keeps = !layout_of({&plan.rule, 1}, 1, {}).only_w();
+  return keeps || plan.recipe.clip > 0 || plan.rule.ema > 0 || plan.rule.delay;
+}
+
 /// What a scenario says of training that has no model, and does not say that it leaves one out.
 void check_training(Fields& fields, const Point& point) {
   const bool untrained = !point.timing_only && !fields.has("model");
@@ -222,9 +228,26 @@ void check_training(Fields& fields, const Point& point) {
       needs_model("protocol.phases." + std::to_string(phase) + "." + key);
   for (const std::string_view key : protocol->traits().keys_of_values)
     needs_model("protocol." + std::string(key));
-  const Plan& plan = point.first_plan;
-  const bool keeps = !layout_of({&plan.rule, 1}, 1, {}).only_w();
-  needs_model("optimiser", keeps || plan.recipe.clip > 0 || plan.rule.ema > 0 || plan.rule.delay);
+  needs_model("optimiser", optimises(point.first_plan));
+}
+
+/// What a scenario says of parameters where the model has none.
+void check_parameters(Fields& fields, const Point& point) {
+  const bool has_none = point.with_model() && !point.model->has_parameters();
+  fields.idle("learning_rate", has_none, "says nothing of a model without parameters");
+  fields.idle("optimiser", has_none && optimises(point.first_plan),
+              "says nothing of a model without parameters");
+  if (!has_none || !point.make_protocol) return;
+  if (point.with_compression())
+    fields.complain("compression", "is of the numbers of gradients, and this model has none",
+                    "without it");
+  const AnyProtocol protocol = point.make_protocol();
+  const auto has_one_value = [](const AnyProtocol& any) {
+    return any.has_server() || any->traits().one_value;
+  };
+  if (!has_one_value(protocol))
+    fields.complain("protocol", "has learners with values of their own, and this model is one",
+                    protocols_with(has_one_value));
 }
 
 /// Whether a server uses fresh gradients alone, by theory.
@@ -235,7 +258,8 @@ bool never_late(const AnyProtocol& protocol, const Point& point) {
 
 /// Without a server a gradient moves its own learner's value.
 void visit_rate(Fields& fields, Point& point, const WorkBudget& budget) {
-  read_learning_rate(fields, point.learning_rate, point.with_model() ? Need::required : Need::none,
+  const bool has_rate = point.with_model() && point.model->has_parameters();
+  read_learning_rate(fields, point.learning_rate, has_rate ? Need::required : Need::none,
                      "schedule of the learning rate", budget,
                      !point.make_protocol || point.make_protocol().has_server());
   if (!point.learning_rate || !point.make_protocol) return;
@@ -411,6 +435,7 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   check_codes(fields, point);
   visit_targets(fields, point, record_read, model_read);
   check_training(fields, point);
+  check_parameters(fields, point);
   visit_theory(fields, point);
 }
 

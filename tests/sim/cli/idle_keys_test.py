@@ -21,6 +21,7 @@ GAMMA = {"distribution": "gamma", "mean": 1, "cv": 0.4}
 # Of two learners each; the second column is the first in another order.
 TIMES = "time,other,worker,node\n" + "".join(f"{0.3 + (7 * i) % 11 / 10},{0.4 + (5 * i) % 7 / 9},{i % 2},{i // 20}\n" for i in range(40))
 TABLE = "a,b,d,c\n" + "".join(f"{(3 * i) % 7},{(5 * i) % 4},{i % 3},{(i // 3) % 4}\n" for i in range(60))
+CURVE = "samples,loss\n0,4\n100,1\n1000,0.5\n"
 SPARSE = "".join(f"{i % 3} 1:{(3 * i) % 7} 2:{(5 * i) % 4} 3:{i % 2}\n" for i in range(60))
 
 TIMING = {
@@ -138,6 +139,7 @@ MODELS = {
     "mlp": {"dataset": TRAINING["model"]["dataset"], "widths": [5, 4]},
     "cnn": {"dataset": changed(SYNTHETIC, features=64), "channels": [2], "kernel": 3, "dense": [4], "minibatch": 4},
     "resnet": {"dataset": changed(SYNTHETIC, features=64), "minibatch": 4, "width": 2},
+    "table": {"minibatch": 4},
 }
 DATASETS = {
     "idx": None,
@@ -184,11 +186,13 @@ def is_degenerate(scenario, place, name):
     untold = place == "record" and here.get("details") is False
     # A loss that falls at every look.
     falling = name == "monotone"
+    # A table that goes further than the run.
+    within = name == "extrapolate"
     # Four learners are one node, all of whom average.
     of_one_node = name == "filter" and here.get("schedule") == "inter-intra"
     # After a round of sync nothing is in flight.
     none_in_flight = name == "in_flight" and place == "protocol.phases.1"
-    return names_files or for_readers or scale_of_one or never_stale or alone or at_once or none_in_flight or untold or falling or of_one_node
+    return names_files or for_readers or scale_of_one or never_stale or alone or at_once or none_in_flight or untold or falling or within or of_one_node
 
 
 def instances(definitions, catalog, changes):
@@ -223,7 +227,8 @@ def subjects(root):
         for protocol in NETWORKED if name == "star" else PEERED:
             yield changed(at(PEERS, "cluster.network", kind), protocol=protocol), "cluster.network", schema
     for name, kind, schema in instances(definitions, "models", MODELS):
-        yield changed(TRAINING, model=kind), "model", schema
+        rate = None if name == "table" else TRAINING["learning_rate"]
+        yield changed(TRAINING, model=kind, learning_rate=rate), "model", schema
     for name, kind, schema in instances(definitions, "datasets", DATASETS):
         model = "least-squares" if "regression" in name else "softmax"
         yield changed(TRAINING, model={"kind": model, "dataset": kind, "minibatch": 4}), "model.dataset", schema
@@ -320,6 +325,7 @@ class Runs:
         self.known = {}
         (self.folder / "times.csv").write_text(TIMES, encoding="utf-8")
         (self.folder / "wine.csv").write_text(TABLE, encoding="utf-8")
+        (self.folder / "curve.csv").write_text(CURVE, encoding="utf-8")
         (self.folder / "a9a").write_text(SPARSE, encoding="utf-8")
         (self.folder / "a9a.t").write_text(SPARSE[: SPARSE.index("\n", 200) + 1], encoding="utf-8")
 
