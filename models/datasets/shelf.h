@@ -20,6 +20,7 @@
 #include "models/datasets/partition.h"
 #include "sim/catalog.h"
 #include "sim/reading/locator.h"
+#include "sim/reading/python_setting.h"
 
 namespace gradrace {
 
@@ -44,6 +45,10 @@ class DataShelf {
   /// Whether a run reads them.
   bool data_used() const { return data_needed_ && !unused_; }
   bool data_needed() const { return data_needed_ && !missing_tolerated_; }
+
+  /// How a model's Python is run.
+  void set_python(PythonSetting python) { python_ = std::move(python); }
+  const PythonSetting& python() const { return python_; }
 
   /// Whom a training set is dealt out to where there is a partition.
   void share_among(const Sharers& sharers) { sharers_ = sharers; }
@@ -75,12 +80,16 @@ class DataShelf {
   std::set<std::string> notes() const;
   void note(const std::string& sentence);
 
+  /// The text of that name, as `find` gave it at the first call.
+  std::string once(const std::string& name, const std::function<std::string()>& find);
+
   /// The data set of that name, made by `load` at the first call; std::runtime_error where it
   /// does not fit into memory.  Safe from several threads.
   std::shared_ptr<const Dataset> get(const std::string& name, const std::function<Dataset()>& load);
 
  private:
   Locator locator_;
+  PythonSetting python_;
   Sharers sharers_;
   std::size_t threads_ = 1;
   double most_made_ = std::numeric_limits<double>::infinity();
@@ -89,6 +98,7 @@ class DataShelf {
   std::set<MissingPlace> missing_;
   mutable std::mutex mutex_;
   std::set<std::string> notes_;
+  std::map<std::string, std::string> texts_;
   std::map<std::string, std::shared_ptr<const Dataset>> shelf_;
   std::set<std::string> too_large_;  // for memory
 };

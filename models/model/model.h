@@ -132,6 +132,8 @@ class ModelSpec {
   virtual bool has_dataset() const = 0;
   /// Whether learners draw from shards of it, which differ by the number of learners and the seed.
   virtual bool has_shards() const { return false; }
+  /// Whether an evaluation may look at some of the rows.
+  virtual bool looks_at_rows() const { return has_dataset(); }
   /// Whether answers on the test set are right or wrong.
   virtual bool has_test_error() const = 0;
 

@@ -135,7 +135,9 @@ void add_change_options(Syntax& syntax) {
       ("device", po::value<std::string>()->value_name("D"), "change device: auto, cpu or cuda")  //
       ("quick", "the scenario's own quick form: what its key quick says")                        //
       ("data", po::value<std::string>()->value_name("DIR"),                                      //
-       "where data sets are looked for that are not at their path (else GRADRACE_DATA)");
+       "where data sets are looked for that are not at their path (else GRADRACE_DATA)")         //
+      ("allow-python",
+       "run the Python of model python from anywhere, and of a manifest; it may do what you may");
 }
 
 void add_scenario_options(Syntax& syntax) {
@@ -174,6 +176,7 @@ ScenarioChanges changes_of(const Arguments& call) {
   changes.quick = call.has("quick");
   if (call.has("timing-only")) changes.sets.push_back({"timing_only", "true", "--timing-only"});
   changes.data_folder = data_folder_of(call);
+  changes.allow_python = call.has("allow-python");
   return changes;
 }
 

@@ -153,6 +153,8 @@ fs::path home() {
   return is_installed() ? share_folder() : program_folder().parent_path().parent_path();
 }
 
+std::string python_program() { return interpreter().program; }
+
 void check_python() {
   if (!fs::exists(home() / "analysis"))
     throw std::runtime_error("analysis/ is not beside the program: neither " +

@@ -11,6 +11,9 @@ namespace gradrace {
 /// of one that was built there (build/release/gradrace).
 std::filesystem::path home();
 
+/// The Python that check_python() looks at: a path, or a name on the PATH.
+std::string python_program();
+
 /// Throws std::runtime_error where home() has no analysis/, or there is no Python with the packages
 /// of the plots: that of GRADRACE_PYTHON, else home()'s .venv, else, for an installed program,
 /// python3 on the PATH.

@@ -172,6 +172,9 @@ class Fields {
     values.assign(numbers.begin(), numbers.end());
   }
 
+  /// An object of any keys and values, as JSON text; as it is where it is absent.
+  virtual void any_object(std::string_view key, std::string& json, std::string_view meaning) = 0;
+
   /// A nested object.  True: its fields come next, then close().
   virtual bool open(std::string_view key, Need need, std::string_view meaning) = 0;
   /// A nested object whose discriminator chooses one of the names; see read_kind().

@@ -452,6 +452,13 @@ void Reader::pairs(std::string_view key, std::vector<std::array<double, 2>>& val
   state_->write(key, *found);
 }
 
+void Reader::any_object(std::string_view key, std::string& json, std::string_view meaning) {
+  const auto* found = state_->find({key, Need::none, meaning});
+  if (found == nullptr || !state_->is_object(*found, state_->pointer(key), meaning, key)) return;
+  json = found->dump();
+  state_->write(key, *found);
+}
+
 bool Reader::open(std::string_view key, Need need, std::string_view meaning) {
   const auto* found = state_->find({key, need, meaning});
   const std::string pointer = state_->pointer(key);

@@ -25,6 +25,7 @@ std::string remarks(const FieldPage& field) {
   if (field.type == Type::kinds) parts.push_back("list of " + field.catalog);
   if (field.type == Type::pairs) parts.push_back("list of [" + joined(field.allowed) + "]");
   if (field.type == Type::choice) parts.push_back(joined(field.allowed, "|"));
+  if (field.type == Type::any_object) parts.emplace_back("object");
   if (field.type == Type::object) parts.push_back(parameters_line(field.fields));
   if (field.type == Type::list)
     parts.push_back("list of {" + joined(field.fields, ", ", &FieldPage::key) + "}");
@@ -78,6 +79,8 @@ ordered_json type_schema(const FieldPage& field) {
       return {{"type", "string"}};
     case Type::choice:
       return {{"type", "string"}, {"enum", field.allowed}};
+    case Type::any_object:
+      return {{"type", "object"}};
     case Type::object:
       return object_schema(field.fields);
     case Type::list:
@@ -181,6 +184,10 @@ void Reference::pairs(std::string_view key, std::vector<std::array<double, 2>>&,
     page.allowed.emplace_back(part.name);
     page.ranges.push_back(part.range);
   }
+}
+
+void Reference::any_object(std::string_view key, std::string&, std::string_view meaning) {
+  add(key, Type::any_object, Need::none, meaning);
 }
 
 void Reference::open(std::string_view key, Type type, Need need, std::string_view meaning) {

@@ -11,7 +11,20 @@ namespace gradrace {
 
 /// One key as the reference knows it, or one form of it: those of a key follow one another.
 struct FieldPage {
-  enum class Type { real, integer, flag, text, choice, reals, pairs, object, list, kind, kinds };
+  enum class Type {
+    real,
+    integer,
+    flag,
+    text,
+    choice,
+    reals,
+    pairs,
+    any_object,
+    object,
+    list,
+    kind,
+    kinds
+  };
   std::string key;
   Type type;
   Need need;
@@ -32,6 +45,7 @@ class Reference : public Fields {
   void path(std::string_view key, Location& location, Need need, std::string_view meaning) override;
   void pairs(std::string_view key, std::vector<std::array<double, 2>>& values, Need need,
              const PairPart& first, const PairPart& second, std::string_view meaning) override;
+  void any_object(std::string_view key, std::string& json, std::string_view meaning) override;
   bool open(std::string_view key, Need need, std::string_view meaning) override;
   std::optional<std::size_t> open_kind(std::string_view key, const Kinds& kinds, Need need,
                                        std::string_view meaning) override;

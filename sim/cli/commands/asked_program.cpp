@@ -28,6 +28,7 @@ using Json = nlohmann::ordered_json;
 Words words_of_run(const ScenarioChanges& changes) {
   Words words;
   if (changes.quick) words.emplace_back("--quick");
+  if (changes.allow_python) words.emplace_back("--allow-python");
   if (!changes.data_folder.empty()) words.push_back("--data=" + changes.data_folder.string());
   for (const auto& set : changes.sets) words.push_back("--set=" + set.path + "=" + set.value);
   return words;

@@ -239,6 +239,7 @@ static int collect(const Words& words) {
   Sources sources(folders);
   ScenarioChanges changes;
   changes.data_may_lack = true;
+  changes.python = PythonUse::leave;
   RunHeader header = sources.header();
   header.shard.reset();
   const Scenario scenario = read_scenario_text(header.scenario, header.file, changes);

@@ -27,7 +27,9 @@ static int theory(const Words& words) {
   if (!call) return 0;
   const auto file = call->scenario_file();
   const bool as_table = wants_table(*call);
-  const Scenario scenario = read_scenario(file, changes_of(*call));
+  ScenarioChanges changes = changes_of(*call);
+  changes.python = PythonUse::leave;
+  const Scenario scenario = read_scenario(file, changes);
   if (call->has("curves")) {
     const auto curve = error_curve_rows(scenario, theories_of(scenario));
     std::cout << theory_csv.text(curve);

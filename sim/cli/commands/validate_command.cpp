@@ -124,6 +124,7 @@ static int validate(const Words& words) {
   if (!call) return 0;
   ScenarioChanges changes = changes_of(*call);
   changes.data_may_lack = true;
+  changes.python = PythonUse::look_at;
   std::vector<Problem> problems;
   std::set<std::string> told;
   const auto add = [&](const std::vector<Problem>& more) {

@@ -145,7 +145,18 @@ static ProtocolText protocol_text(const Sweep& sweep, const Document& document,
 }
 
 static Scenario read_document(Document base, const std::filesystem::path& file,
-                              const ScenarioChanges& changes);
+                              const ScenarioChanges& changes, bool is_manifest = false);
+
+static PythonSetting python_setting(const std::filesystem::path& file, bool is_manifest,
+                                    const ScenarioChanges& changes) {
+  PythonSetting setting{.interpreter = python_program(),
+                        .worker = home() / "analysis" / "models" / "worker.py",
+                        .of_manifest = is_manifest,
+                        .use = changes.python};
+  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  if (!changes.allow_python) setting.below = std::filesystem::weakly_canonical(folder);
+  return setting;
+}
 
 static std::vector<std::string> data_of_manifest(const nlohmann::ordered_json& manifest) {
   const nlohmann::ordered_json::json_pointer place("/hashes/data");
@@ -205,7 +216,7 @@ Scenario read_scenario(const std::filesystem::path& given, const ScenarioChanges
   const bool is_manifest = document.root().is_object() && document.root().contains("scenario") &&
                            document.root().contains("version");
   if (!is_manifest) return read_document(std::move(document), file, changes);
-  Scenario scenario = read_document(document.part("/scenario"), file, changes);
+  Scenario scenario = read_document(document.part("/scenario"), file, changes, true);
   if (std::ranges::none_of(changes.sets, bears_on_data))
     scenario.data_before = data_of_manifest(document.root());
   return scenario;
@@ -217,11 +228,12 @@ Scenario read_scenario_text(std::string_view text, const std::filesystem::path& 
 }
 
 static Scenario read_document(Document base, const std::filesystem::path& file,
-                              const ScenarioChanges& changes) {
+                              const ScenarioChanges& changes, bool is_manifest) {
   apply(base, changes);
   const auto shelf = std::make_shared<DataShelf>(std::filesystem::absolute(file).parent_path(),
                                                  changes.data_folder);
   if (changes.data_may_lack) shelf->tolerate_missing();
+  shelf->set_python(python_setting(file, is_manifest, changes));
   const Sweep sweep(base, shelf->locator());
   std::vector<Problem> problems = sweep.problems();
   const std::vector<Problem> without_effect = changes_without_effect(sweep, changes);

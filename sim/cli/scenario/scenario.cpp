@@ -148,7 +148,7 @@ bool visit_record(Fields& fields, Point& point, bool model_read) {
                  "training loss on so many rows of a fixed shuffle (default: all)");
   fields.integer("test_rows", point.rows.test, at_least(1),
                  "test loss and test error, likewise (default: all)");
-  const bool is_whole = model_read && point.model && !point.model->has_dataset();
+  const bool is_whole = model_read && point.model && !point.model->looks_at_rows();
   fields.idle("train_rows", is_whole && point.rows.train.has_value(),
               "says nothing of a model without a data set");
   fields.idle("test_rows", is_whole && point.rows.test.has_value(),

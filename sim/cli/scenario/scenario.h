@@ -55,6 +55,8 @@ struct ScenarioChanges {
   std::vector<Set> sets;
   std::filesystem::path data_folder;
   bool data_may_lack = false;  // until they are read; the shelf knows which
+  bool allow_python = false;   // wherever it is
+  PythonUse python = PythonUse::run;
 };
 
 /// The file is the JSON Schema of scenarios.

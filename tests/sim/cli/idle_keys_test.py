@@ -140,6 +140,7 @@ MODELS = {
     "cnn": {"dataset": changed(SYNTHETIC, features=64), "channels": [2], "kernel": 3, "dense": [4], "minibatch": 4},
     "resnet": {"dataset": changed(SYNTHETIC, features=64), "minibatch": 4, "width": 2},
     "table": {"minibatch": 4},
+    "python": None,
 }
 DATASETS = {
     "idx": None,
