@@ -69,7 +69,6 @@ def fault_of(file, name):
         return f"{file}: {problem}"
     if importlib.util.find_spec("numpy") is None:
         return f"{sys.executable} has no NumPy; GRADRACE_PYTHON names another Python"
-    sys.path[0] = os.path.dirname(file)
     for line, package in imported(tree):
         if importlib.util.find_spec(package) is None:
             return f"{file}:{line}: imports {package}, which {sys.executable} lacks; GRADRACE_PYTHON names another Python"
@@ -139,7 +138,6 @@ class Server:
         self.numpy = numpy
         self.file, self.name = file, name
         self.forks = Forks(file)
-        sys.path[0] = os.path.dirname(file)
         spec = importlib.util.spec_from_file_location("gradrace_model", file)
         module = importlib.util.module_from_spec(spec)
         sys.modules["gradrace_model"] = module

@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from program import ROOT, SIX, ProgramTest, changed, rows, skip
+from program import PROGRAM, ROOT, SIX, ProgramTest, changed, rows, skip
 
 PYTHON = os.environ.get("GRADRACE_PYTHON") or os.fspath(ROOT / ".venv/bin/python")
 
@@ -229,7 +229,7 @@ class PythonTest(ProgramTest):
         long = changed(TRAINED, protocol={"kind": "async"}, replicas=40, stop={"updates": 400})
         whole = self.trained(long, "whole") and self.tables(self.folder / "whole")
         environment = {**os.environ, "GRADRACE_PYTHON": PYTHON}
-        words = [os.environ.get("GRADRACE_PROGRAM", ROOT / "build/release/gradrace"), "run", "scenario.json", "--out", "out", "--quiet"]
+        words = [PROGRAM, "run", "scenario.json", "--out", "out", "--quiet"]
         for end in signal.SIGKILL, signal.SIGTERM:
             with subprocess.Popen(words, cwd=self.folder, env=environment, stderr=subprocess.DEVNULL) as running:
                 deadline = time.monotonic() + 60
@@ -244,6 +244,19 @@ class PythonTest(ProgramTest):
         self.call("run", "scenario.json", "--out", "out", "--resume", status=None)
         self.call("run", "scenario.json", "--out", "out")
         self.assertEqual(whole, self.tables(self.folder / "out"))
+
+    def test_a_worker_that_hangs_ends_with_its_caller(self):
+        self.write(self.small(gradient="exec('while True: pass')"))
+        words = [PROGRAM, "run", "scenario.json", "--out", "out", "--quiet"]
+        environment = {**os.environ, "GRADRACE_PYTHON": PYTHON}
+        with subprocess.Popen(words, cwd=self.folder, env=environment) as running:
+            time.sleep(3)
+            self.assertTrue(workers(self.folder))
+            running.send_signal(signal.SIGKILL)
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline and workers(self.folder):
+            time.sleep(0.01)
+        self.assertEqual(workers(self.folder), [])
 
     def test_another_file_is_refused_for_a_resume(self):
         scenario = changed(TRAINED, protocol={"kind": "sync"})
