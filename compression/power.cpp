@@ -51,6 +51,13 @@ struct Power final : CompressorOf<Power> {
     for (const Tensor& tensor : parts.tensors) numbers += of_Q(tensor);
     return numbers;
   }
+  std::optional<BlockCode> block_code(std::size_t) const override {
+    std::uint64_t work = 0;
+    for (const Tensor& tensor : parts.tensors)
+      if (of_Q(tensor) > 0) work = std::max(work, rank * tensor.rows);
+    return BlockCode{
+        .kind = BlockCode::Kind::factors, .rank = rank, .goes_on = warm_start, .work = work};
+  }
   template <class Real>
   void make(std::span<Real> row, Stream& words, std::span<Real> carried) const {
     for (const Tensor& tensor : parts.tensors) {

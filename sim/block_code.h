@@ -31,9 +31,10 @@ inline constexpr std::uint32_t half_word = 1u << 31;
 
 /// What the blocks of a GPU's threads make of a row as a compressor on the CPU does: part by part
 /// numbers are rounded to levels of a scale, or become its signs; or some of the row's stay, or of
-/// each chunk of a part, and those of the part become means of bins (compression/bins.h).
+/// each chunk of a part, and those of the part become means of bins (compression/bins.h); or a
+/// tensor becomes the product of two factors (compression/factors.h), where these are less.
 struct BlockCode {
-  enum class Kind : std::uint8_t { whole, levels, signs, largest, drawn, chunks };
+  enum class Kind : std::uint8_t { whole, levels, signs, largest, drawn, chunks, factors };
   enum class Scale : std::uint8_t { one, largest, norm, mean, root_mean_square };
 
   Kind kind = Kind::whole;
@@ -46,6 +47,9 @@ struct BlockCode {
   double factor = 1;         // of those that are drawn
   std::uint64_t chunk = 0;   // numbers of a chunk
   double bins = 0;           // at most 256; 0: numbers stay as they are
+  std::uint64_t rank = 0;    // columns of a factor
+  bool goes_on = true;       // a factor does, from message to message
+  std::uint64_t work = 0;    // numbers of the longest of the factors that do not
 };
 
 }  // namespace gradrace

@@ -91,7 +91,7 @@ class BlockDevice final : public Device {
     runs_.clear();
     runs_at_.host.clear(), recipes_.host.clear(), rules_.host.clear();
     messages_.host.clear(), tensors_.host.clear();
-    for (const Tensor& tensor : model_->tensors()) tensors_.host.push_back(tensor.numbers());
+    tensors_.host = model_->tensors();
     std::uint32_t minibatch = 1;
     std::size_t beside = 0;  // w, in a state
     for (const Tape& tape : tapes) {
@@ -105,6 +105,9 @@ class BlockDevice final : public Device {
     }
     runs_at_.send(launcher_), recipes_.send(launcher_), rules_.send(launcher_);
     messages_.send(launcher_), tensors_.send(launcher_);
+    const auto makes_factors = [](const auto& message) { return message.code.work > 0; };
+    if (ziggurat_.host.empty() && std::ranges::any_of(messages_.host, makes_factors))
+      ziggurat_.host.push_back(ziggurat()), ziggurat_.send(launcher_);
     replay_.start(launcher_, tapes,
                   {runs_.size(), parameters(), beside, minibatch, model_->statistics().decay});
     values_.start(launcher_, runs_.size(), kernels::in_fours(parameters()) + beside);
@@ -201,9 +204,14 @@ class BlockDevice final : public Device {
     for (const Message& message : tape.messages)
       messages_.host.push_back(kernel_message(message, learnt_));
     kernels::RunAt& run = runs_at_.host.back();
-    if (remembers_steps(tape.rules))
+    if (const std::size_t kept = kept_back(tape.rules, parameters()); kept > 0)
+      run.kept_back = run.layout.numbers - kept;
+    if (std::ranges::any_of(tape.rules,
+                            [](const Rule& rule) { return rule.back && rule.back->memory; }))
       run.memory_back =
           run.layout.numbers - kernels::in_fours(std::uint64_t{run.layout.parameters});
+    if (const std::size_t kept = kept_of_models(tape.rules, tape.messages); kept > 0)
+      run.carried = std::exchange(run.layout.numbers, run.layout.numbers + kept);
     for (const Rule& rule : tape.rules) {
       rules_.host.push_back({optimiser_of(rule), rule.ema, rule.distance});
       if (!rule.back) continue;
@@ -215,7 +223,7 @@ class BlockDevice final : public Device {
 
   void initialise(const Tape& tape, std::size_t number) {
     const StateLayout& layout = runs_at_.host[number].layout;
-    initial_.resize(layout.numbers);
+    initial_.assign(layout.numbers, 0);
     model_->initialise(tape.seed, tape.replica, std::span(initial_).first(parameters()));
     complete<Real>(tape.rules, layout, initial_);
     launcher_.copy_in(initial_.data(), initial_.size(), values_.place(number, 0));
@@ -272,7 +280,8 @@ class BlockDevice final : public Device {
                                        recipes_.data(),
                                        rules_.data(),
                                        messages_.data(),
-                                       tensors_.data()};
+                                       tensors_.data(),
+                                       ziggurat_.data()};
     replay_.launch(launcher_, stage, cohort);
     states_.launch(launcher_, stage, cohort);
     replay_.evaluate(launcher_, stage, cohort, evaluation_);
@@ -281,8 +290,9 @@ class BlockDevice final : public Device {
   /// Whether a run of the wave cannot go on without what the device finds.
   bool wants_answers(std::span<const Segment* const> wave) const {
     for (std::size_t i = 0; i < wave.size(); ++i)
-      if (wave[i] && (wave[i]->end != End::limit || !runs_[i].answers.empty() ||
-                      !wave[i]->sent.empty() || !wave[i]->models.empty()))
+      if (wave[i] &&
+          (wave[i]->end != End::limit || !runs_[i].answers.empty() || !wave[i]->sent.empty() ||
+           !wave[i]->models.empty() || replay_.messages().are_of_means(i)))
         return true;
     return factors_wanted();
   }
@@ -323,10 +333,16 @@ class BlockDevice final : public Device {
         result.evaluations[measured.evaluated].disagreement = states_.disagreement(measured);
       if (run.rate_factors.wanted())
         run.rate_factors.add(*run.program, replay_.factors(i, *run.program), result);
-      if (run.compresses)
-        run.compression_error.add(
-            *run.program, replay_.messages().errors(i, *run.program), &SlotEvaluation::sent,
-            [&](std::size_t e, double mean) { result.evaluations[e].compression_error = mean; });
+      const auto tell = [&](std::size_t e, double mean) {
+        result.evaluations[e].compression_error = mean;
+      };
+      const auto& messages = replay_.messages();
+      if (run.compresses && messages.are_of_means(i))
+        run.compression_error.add(*run.program, messages.errors_of_uses(i, *run.program),
+                                  &SlotEvaluation::uses, tell);
+      else if (run.compresses)
+        run.compression_error.add(*run.program, messages.errors(i, *run.program),
+                                  &SlotEvaluation::sent, tell);
       if (run.wants_norms) result.norms = replay_.messages().norms(i);
       if (wave[i]->end == End::limit) continue;
       const std::size_t live = run.lowering.live().size() * parameters();
@@ -350,7 +366,8 @@ class BlockDevice final : public Device {
   Mirror<Recipe, Launcher> recipes_;
   Mirror<kernels::KernelRule, Launcher> rules_;
   Mirror<kernels::KernelMessage, Launcher> messages_;
-  Mirror<std::uint32_t, Launcher> tensors_;
+  Mirror<Tensor, Launcher> tensors_;
+  Mirror<kernels::Ziggurat, Launcher> ziggurat_;  // where it is wanted
   ValuePages<Real, Launcher> values_;
   std::vector<Real> initial_;
 

@@ -170,10 +170,13 @@ class GradientReplay {
         run, step.out, step.base, step.rule, first_use + step.first, step.count};
     const auto uses = std::span(program.uses).subspan(step.first, step.count);
     const bool looks_at_steps = messages_.looks_at_steps(run);
+    if (messages_.are_of_means(run, step.rule))
+      for (std::uint32_t i = 0; i < step.count; ++i)
+        uses_.weigh(update.first + i, 1.0 / step.count);
     const bool by_steps = step.count != 1 || looks_at_steps ||
                           std::ranges::any_of(uses, [](const auto& use) { return use.message; });
     if (by_steps) updates_.add(round.number, {update, 0});
-    if (looks_at_steps) messages_.add_step(round.number, update);
+    if (looks_at_steps) messages_.add_step(round.number, update, uses);
     for (std::uint32_t u = step.first; u < step.first + step.count; ++u) {
       if (program.uses[u].message) {
         messages_.add_use(round.number, {run, program.uses[u].place, first_use + u});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -26,14 +27,15 @@ inline bool compresses(const Tape& tape) {
 inline kernels::KernelMessage kernel_message(const Message& message, std::size_t numbers) {
   if (!message.compressor) return {};
   const auto code = message.compressor->block_code(numbers);
-  if (!code || message.compressor->joint())
-    throw std::runtime_error("only the CPU makes messages of this kind; use --device cpu");
+  if (!code) throw std::runtime_error("only the CPU makes messages of this kind; use --device cpu");
   const Memory memory = message.memory.value_or(Memory{});
   const EstimateSteps steps = memory.estimate.value_or(EstimateSteps{});
   return {.code = *code,
           .shares_words = message.compressor->shares_words(),
           .takes_back = memory.takes_back,
           .votes = message.compressor->votes(),
+          .joint = message.compressor->joint(),
+          .remembers = message.memory.has_value(),
           .follows = memory.estimate.has_value(),
           .decay = memory.decay,
           .lambda = steps.lambda,
@@ -49,13 +51,20 @@ class Messages {
   void start(Launcher& launcher, std::span<const Tape> tapes, std::size_t parameters,
              std::size_t together) {
     runs_.assign(tapes.size(), {});
+    work_stride_ = 0;
     for (std::size_t i = 0; i < tapes.size(); ++i) {
-      for (const Rule& rule : tapes[i].rules) runs_[i].sends_back.push_back(rule.back != nullptr);
+      for (const Rule& rule : tapes[i].rules) {
+        runs_[i].sends_back.push_back(rule.back != nullptr);
+        runs_[i].of_means.push_back(rule.back && rule.back->compressor->joint());
+      }
       runs_[i].looks_at_steps =
           tapes[i].wants_norms ||
           std::ranges::find(runs_[i].sends_back, true) != runs_[i].sends_back.end();
+      for (const Message& message : tapes[i].messages)
+        work_stride_ = std::max(work_stride_, kernel_message(message, parameters).code.work);
     }
     if (std::ranges::none_of(tapes, compresses)) return;
+    reserve(launcher, work_, tapes.size() * work_stride_);
     places_.start(launcher, tapes.size(), kernels::in_fours(parameters));
     reserve(launcher, at_hand_, together);
   }
@@ -85,20 +94,34 @@ class Messages {
 
   /// Whether updates of the run are made by steps that are at hand before they move a value.
   bool looks_at_steps(std::uint32_t run) const { return runs_[run].looks_at_steps; }
+  /// Whether the run's updates by that rule are of messages that learners make together, of means.
+  bool are_of_means(std::uint32_t run, std::uint16_t rule) const {
+    return runs_[run].of_means[rule];
+  }
+  /// Whether some are.
+  bool are_of_means(std::size_t run) const {
+    return std::ranges::find(runs_[run].of_means, true) != runs_[run].of_means.end();
+  }
   /// Of a round, where the run looks at steps.
-  void add_step(std::size_t round, const kernels::UpdateJob& update) {
+  void add_step(std::size_t round, const kernels::UpdateJob& update,
+                std::span<const SlotUse> uses) {
     Run& run = runs_[update.run];
-    run.norms.emplace_back(round, steps_.add(round, {update, run.sent_back}));
+    double rate = 0;
+    for (const SlotUse& use : uses) rate += use.weight;
+    run.norms.emplace_back(round, steps_.add(round, {update, run.sent_back, rate}));
     run.sent_back += run.sends_back[update.rule];
   }
 
   void send(Launcher& launcher) {
     sent_.send(launcher), models_.send(launcher), uses_.send(launcher), steps_.send(launcher);
     places_.grow(launcher, places_used_);
-    reserve(launcher, errors_.device, count_), reserve(launcher, norms_.device, steps_.size());
+    reserve(launcher, errors_.device, count_);
+    reserve(launcher, norms_.device, steps_.size());
+    reserve(launcher, step_errors_.device, steps_.size());
   }
   void fetch(Launcher& launcher) {
     errors_.fetch(launcher, count_), norms_.fetch(launcher, steps_.size());
+    step_errors_.fetch(launcher, steps_.size());
   }
 
   /// Some of a list are made next.
@@ -125,12 +148,14 @@ class Messages {
     }
     if (const std::uint32_t count = steps_.count(round); count > 0)
       launch_all(launcher,
-                 kernels::StepKernel<Real>{cohort, steps_.data(round), weights, steps,
-                                           norms_.data() + steps_.begin(round)},
+                 kernels::StepKernel<Real>{cohort, steps_.data(round), weights, steps, work_.data(),
+                                           work_stride_, norms_.data() + steps_.begin(round),
+                                           step_errors_.data() + steps_.begin(round)},
                  count);
     if (const std::uint32_t count = models_.count(round); count > 0)
       launch_all(launcher,
-                 kernels::SendModelKernel<Real>{cohort, models_.data(round), errors_.data()},
+                 kernels::SendModelKernel<Real>{cohort, models_.data(round), work_.data(),
+                                                work_stride_, errors_.data()},
                  count);
   }
 
@@ -138,6 +163,19 @@ class Messages {
   std::span<const double> errors(std::size_t run, const Program& program) const {
     return std::span(errors_.host)
         .subspan(runs_[run].first, program.sent.size() + program.models.size());
+  }
+  /// Of the uses of a run some of whose updates are of means: that of its update's message, or NaN.
+  std::vector<double> errors_of_uses(std::size_t run, const Program& program) const {
+    std::vector<double> errors(program.uses.size(), std::numeric_limits<double>::quiet_NaN());
+    auto at = runs_[run].norms.begin();
+    for (const Step& step : program.steps) {
+      if (step.kind != Step::Kind::update) continue;
+      const auto& [round, number] = *at++;
+      if (runs_[run].of_means[step.rule])
+        std::fill_n(errors.begin() + step.first, step.count,
+                    step_errors_.host[steps_.begin(round) + number]);
+    }
+    return errors;
   }
   /// Of the updates of a run that wants them.
   std::vector<double> norms(std::size_t run) const {
@@ -153,11 +191,13 @@ class Messages {
   }
 
   ValuePages<Real, Launcher> places_;
+  typename Launcher::template Memory<double> work_;  // [runs, stride]: BlockCode::work
+  std::uint64_t work_stride_ = 0;
   typename Launcher::template Memory<kernels::SentJob> at_hand_;
 
   struct Run {
     bool looks_at_steps = false;
-    std::vector<bool> sends_back = {};                            // [rule]
+    std::vector<bool> sends_back = {}, of_means = {};             // [rule]
     std::uint32_t sent_back = 0;                                  // in all waves
     std::uint64_t first = 0;                                      // of its messages in the wave
     std::vector<std::pair<std::size_t, std::size_t>> norms = {};  // round and place there
@@ -171,7 +211,7 @@ class Messages {
   Staged<kernels::MessageUse, Launcher> uses_;  // of each round
   Staged<kernels::ModelJob, Launcher> models_;  // likewise
   Staged<kernels::StepJob, Launcher> steps_;
-  Mirror<double, Launcher> errors_, norms_;
+  Mirror<double, Launcher> errors_, norms_, step_errors_;
 };
 
 }  // namespace gradrace

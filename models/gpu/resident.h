@@ -174,6 +174,16 @@ class ResidentNetwork {
   std::optional<kernels::InPlaceNetwork> dense_;
 };
 
+inline kernels::Ziggurat ziggurat() {
+  using namespace boost::random::detail;
+  kernels::Ziggurat table;
+  std::ranges::copy(normal_table<double>::table_x, table.normal_x);
+  std::ranges::copy(normal_table<double>::table_y, table.normal_y);
+  std::ranges::copy(exponential_table<double>::table_x, table.exponential_x);
+  std::ranges::copy(exponential_table<double>::table_y, table.exponential_y);
+  return table;
+}
+
 /// A quadratic in the memory of a device.
 template <class Real, class Launcher>
 class ResidentQuadratic {
@@ -192,16 +202,6 @@ class ResidentQuadratic {
   }
 
  private:
-  static kernels::Ziggurat ziggurat() {
-    using namespace boost::random::detail;
-    kernels::Ziggurat table;
-    std::ranges::copy(normal_table<double>::table_x, table.normal_x);
-    std::ranges::copy(normal_table<double>::table_y, table.normal_y);
-    std::ranges::copy(exponential_table<double>::table_x, table.exponential_x);
-    std::ranges::copy(exponential_table<double>::table_y, table.exponential_y);
-    return table;
-  }
-
   template <class T>
   using Memory = typename Launcher::template Memory<T>;
 

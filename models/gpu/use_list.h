@@ -28,6 +28,9 @@ class UseList {
     return first_[run];
   }
 
+  /// That use has another weight than the program says.
+  void weigh(std::uint64_t use, double weight) { uses_.host[use].weight = weight; }
+
   /// with_factors: the distance factors will be fetched.
   void send(Launcher& launcher, bool with_factors) {
     with_factors_ = with_factors;

@@ -351,8 +351,6 @@ TEST_CASE("power: what is not one message of all is refused with the cure") {
   says(refusal(power + R"(, "memory": {"of": "step"}})"), "compression.memory");
   says(refusal(power + R"(, "rank": 0})"), "compression.rank");
   says(refusal(power + R"(, "memory": {}, "memory_of": "all"})"), "own, mean");
-  says(refusal_of([&] { point_of(power + "}", all_reduce, R"(, "device": "cuda")"); }),
-       "compression: is made by the CPU alone");
   says(refusal_of([&] {
          point_from(R"({"cluster": {"learners": 2, "runtime": {"distribution": "deterministic",
             "value": 1}}, "protocol": {"kind": "all-reduce"}, "model": {"kind": "quadratic"},

@@ -38,13 +38,24 @@ struct MessageError {
   GRADRACE_HD void add(const MessageError& more) { squared += more.squared, of += more.of; }
 };
 
+/// What a message is made with besides its row; of factors: those that go on [BlockCode::carried],
+/// from the message before, and memory for the others [BlockCode::work].
+template <class Real>
+struct CodeTools {
+  const Tensor* tensors;
+  StreamName name;  // of its words
+  const Ziggurat* ziggurat = nullptr;
+  Real* carried = nullptr;
+  double* work = nullptr;
+};
+
 /// A row [n] becomes the message of a code, in the order and with the words of the compressor on
 /// the CPU; sums are made in the order of sum().
 template <class Real>
 class Coder {
  public:
-  GRADRACE_HD Coder(const BlockCode& code, const std::uint32_t* tensors, const StreamName& name)
-      : code_(code), tensors_(tensors), words_{name} {}
+  GRADRACE_HD Coder(const BlockCode& code, const CodeTools<Real>& tools)
+      : code_(code), tools_(tools), words_{tools.name} {}
 
   template <class Block>
   GRADRACE_HD MessageError operator()(const Block& block, Real* row, std::uint32_t n) const {
@@ -57,6 +68,8 @@ class Coder {
         return keep_largest(block, row, n);
       case BlockCode::Kind::drawn:
         return keep_drawn(block, row, n);
+      case BlockCode::Kind::factors:
+        return make_factors(block, row, n);
       case BlockCode::Kind::whole:
         break;
     }
@@ -89,7 +102,8 @@ class Coder {
     std::uint64_t drawn = 0;
     std::uint32_t length = 0;
     for (std::uint32_t first = 0, part = 0; first < n; first += length, ++part) {
-      const std::uint64_t longest = code_.bucket > 0 ? code_.bucket : tensors_[part];
+      const std::uint64_t longest =
+          code_.bucket > 0 ? code_.bucket : tools_.tensors[part].numbers();
       length = longest < n - first ? static_cast<std::uint32_t>(longest) : n - first;
       error.add(code_.kind == BlockCode::Kind::chunks
                     ? change_chunks(block, row + first, length)
@@ -282,8 +296,93 @@ class Coder {
     return error;
   }
 
+  /// Matrices become products of their factors, where these are less.
+  template <class Block>
+  GRADRACE_HD MessageError make_factors(const Block& block, Real* row, std::uint32_t n) const {
+    MessageError error;
+    Normal normal(*tools_.ziggurat, tools_.name);  // of the first thread
+    Real* Q = tools_.carried;
+    std::uint32_t length = 0;
+    for (std::uint32_t first = 0, part = 0; first < n; first += length, ++part) {
+      const Tensor tensor = tools_.tensors[part];
+      length = tensor.numbers();
+      if (code_.rank * (std::uint64_t{tensor.rows} + tensor.columns) < length) {
+        draw_columns(block, Q, tensor.columns, normal);
+        error.add(multiply_factors(block, row + first, Q, tensor));
+        Q += code_.rank * tensor.columns;
+      } else {
+        error.add(change(block, row + first, length, [](Real x, std::uint32_t) { return x; }));
+      }
+    }
+    return error;
+  }
+
+  template <class Block>
+  GRADRACE_HD void draw_columns(const Block& block, Real* Q, std::uint32_t m,
+                                Normal& normal) const {
+    for (std::uint32_t k = 0; k < code_.rank; ++k, Q += m) {
+      if (code_.goes_on &&
+          sum(block, m, [=](std::uint32_t j) { return Q[j] != 0 ? 1.0 : 0.0; }) > 0)
+        continue;
+      if (block.thread() == 0)
+        for (std::uint32_t j = 0; j < m; ++j) Q[j] = static_cast<Real>(normal.next());
+      block.sync();
+    }
+  }
+
+  /// M becomes P Q'^T, and Q becomes Q'.
+  template <class Block>
+  GRADRACE_HD MessageError multiply_factors(const Block& block, Real* M, Real* Q,
+                                            const Tensor& tensor) const {
+    const std::uint32_t n = tensor.rows, m = tensor.columns;
+    const auto rank = static_cast<std::uint32_t>(code_.rank);
+    double* const P = tools_.work;
+    each(block, rank * n, [=](std::uint32_t at) {
+      const Real *const row = M + at % n * m, *const q = Q + at / n * m;
+      double along = 0;
+      for (std::uint32_t j = 0; j < m; ++j) along += double{row[j]} * q[j];
+      P[at] = static_cast<Real>(along);
+    });
+    block.sync();
+    make_orthonormal(block, P, n);
+    each(block, rank * m, [=](std::uint32_t at) {
+      const double* const p = P + at / m * n;
+      double along = 0;
+      for (std::uint32_t i = 0; i < n; ++i) along += p[i] * M[i * m + at % m];
+      Q[at] = static_cast<Real>(along);
+    });
+    block.sync();
+    return change(block, M, n * m, [=](Real, std::uint32_t at) {
+      double product = 0;
+      for (std::uint32_t k = 0; k < rank; ++k) product += P[k * n + at / m] * Q[k * m + at % m];
+      return static_cast<Real>(product);
+    });
+  }
+
+  template <class Block>
+  GRADRACE_HD void make_orthonormal(const Block& block, double* P, std::uint32_t n) const {
+    constexpr double rounding = 1e-12;
+    const auto norm = [&](const double* p) {
+      return std::sqrt(sum(block, n, [=](std::uint32_t i) { return p[i] * p[i]; }));
+    };
+    double* column = P;
+    for (std::uint32_t k = 0; k < code_.rank; ++k, column += n) {
+      const double before = norm(column);
+      for (int pass = 0; pass < 2; ++pass) {
+        for (const double* q = P; q < column; q += n) {
+          const double along = sum(block, n, [=](std::uint32_t i) { return q[i] * column[i]; });
+          each(block, n, [=](std::uint32_t i) { column[i] -= along * q[i]; });
+          block.sync();
+        }
+      }
+      const double left = norm(column), factor = left <= rounding * before ? 0 : 1 / left;
+      each(block, n, [=](std::uint32_t i) { column[i] *= factor; });
+      block.sync();
+    }
+  }
+
   BlockCode code_;
-  const std::uint32_t* tensors_;  // numbers of each
+  CodeTools<Real> tools_;
   NumberedWords words_;
 };
 
@@ -301,8 +400,8 @@ struct MessageRow {
 /// stays in the row, is no part of either.
 template <class Block, class Real, class ToSend>
 GRADRACE_HD MessageError make_message(const Block& block, const KernelMessage& message,
-                                      const std::uint32_t* tensors, const StreamName& name,
-                                      bool lost, const MessageRow<Real>& of, const ToSend& sent) {
+                                      const CodeTools<Real>& tools, bool lost,
+                                      const MessageRow<Real>& of, const ToSend& sent) {
   const std::uint32_t n = of.n;
   Real *const m = of.row, *const after = of.after;
   const Real* const before = of.before;
@@ -313,7 +412,7 @@ GRADRACE_HD MessageError make_message(const Block& block, const KernelMessage& m
   });
   block.sync();
   if (lost && message.takes_back) return {};
-  const MessageError error = Coder<Real>(message.code, tensors, name)(block, m, n);
+  const MessageError error = Coder<Real>(message.code, tools)(block, m, n);
   if (after == nullptr) return error;
   const auto lambda = static_cast<Real>(message.lambda), nu = static_cast<Real>(message.nu);
   each(block, n, [=](std::uint32_t j) {
@@ -372,9 +471,10 @@ struct SendKernel {
         static_cast<Real>(clip > 0 ? use.weight * clip_factor(block, clip, n, g) : use.weight);
     each(block, all - n, [=](std::uint32_t j) { m[n + j] = g[n + j]; });
     const MessageError error =
-        make_message(block, message, cohort.tensors,
-                     {run.seed, run.replica, Purpose::compression,
-                      message.shares_words ? 0 : use.learner, use.draw},
+        make_message(block, message,
+                     CodeTools<Real>{cohort.tensors,
+                                     {run.seed, run.replica, Purpose::compression,
+                                      message.shares_words ? 0 : use.learner, use.draw}},
                      to.lost,
                      MessageRow<Real>{n, all, m, memory_at(cohort, in, to.before),
                                       memory_at(cohort, in, to.after)},
@@ -399,6 +499,8 @@ struct SendModelKernel {
 
   Cohort<Real> cohort;
   const ModelJob* jobs;
+  double* work;  // [runs, work_stride]
+  std::uint64_t work_stride;
   double* errors;  // as of gradients
 
   static constexpr std::uint32_t threads = 256, at_once = 1;
@@ -417,13 +519,26 @@ struct SendModelKernel {
     const auto numbers = static_cast<std::uint32_t>(run.layout.numbers);
     each(block, numbers - n, [=](std::uint32_t j) { out[n + j] = value[n + j]; });
     const auto difference = [=](std::uint32_t j) { return value[j] - base[j]; };
+    const Real* const before = memory_at(cohort, job.run, job.before);
+    Real *const after = memory_at(cohort, job.run, job.after), *carried = nullptr;
+    if (run.carried > 0 && after != nullptr) {
+      carried = after + run.carried;
+      each(block, numbers - static_cast<std::uint32_t>(run.carried),
+           [=](std::uint32_t j) { carried[j] = before != nullptr ? before[run.carried + j] : 0; });
+    }
+    if (!message.remembers && after != nullptr)
+      each(block, values.parameters, [=](std::uint32_t j) { after[j] = 0; });
     const MessageError error = make_message(
-        block, message, cohort.tensors,
-        {run.seed, run.replica, Purpose::compression, message.shares_words ? 0 : job.learner,
-         job.draw},
+        block, message,
+        CodeTools<Real>{cohort.tensors,
+                        {run.seed, run.replica, Purpose::compression,
+                         message.shares_words ? 0 : job.learner, job.draw},
+                        cohort.ziggurat,
+                        carried,
+                        work + job.run * work_stride},
         false,
-        MessageRow<Real>{n, values.parameters, out, memory_at(cohort, job.run, job.before),
-                         memory_at(cohort, job.run, job.after)},
+        MessageRow<Real>{n, values.parameters, out, message.remembers ? before : nullptr,
+                         message.remembers ? after : nullptr},
         difference);
     each(block, n,
          [=](std::uint32_t j) { out[j] = out[j] != difference(j) ? base[j] + out[j] : value[j]; });
@@ -433,10 +548,11 @@ struct SendModelKernel {
 };
 
 /// An update by a step whose norm is asked for, or of which the server makes its message number
-/// `draw`.
+/// `draw`; rate: of one that is the mean of what learners send, who make it together.
 struct StepJob {
   UpdateJob update;
   std::uint32_t draw;
+  double rate;
 };
 
 /// Norms of the gradients whose sum steps are, and what servers send back of these; a block for
@@ -447,9 +563,11 @@ struct StepKernel {
 
   Cohort<Real> cohort;
   const StepJob* jobs;
-  const UseWeight* weights;  // [uses]
-  Real* steps;               // [runs, parameters]
-  double* norms;             // [jobs]: of the mean of the gradients
+  UseWeight* weights;  // [uses]
+  Real* steps;         // [runs, parameters]
+  double* work;        // [runs, work_stride]
+  std::uint64_t work_stride;
+  double *norms, *errors;  // [jobs]: of the mean of the gradients; as of gradients
 
   static constexpr std::uint32_t threads = 256, at_once = 1;
   static std::size_t shared_numbers() { return scratch_numbers; }
@@ -457,7 +575,8 @@ struct StepKernel {
   template <class Block>
   GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
     constexpr std::uint32_t server = ~std::uint32_t{0};  // no learner's number
-    const UpdateJob update = jobs[number].update;
+    const StepJob job = jobs[number];
+    const UpdateJob update = job.update;
     const RunAt run = cohort.runs[update.run];
     const Values<Real>& values = cohort.values;
     const std::uint32_t n = values.learnt;
@@ -469,21 +588,37 @@ struct StepKernel {
         sum(block, n, [=](std::uint32_t j) { return static_cast<double>(step[j]) * step[j]; });
     if (block.thread() == 0) norms[number] = std::sqrt(squares) / rate;
     const KernelRule rule = cohort.rules[run.first_rule + update.rule];
-    const auto memory = [&](std::uint32_t slot) {
-      return run.memory_back > 0 ? values.at(run, update.run, slot).w + run.memory_back : nullptr;
-    };
-    const Real* const before = memory(update.base);
-    Real* const after = memory(update.out);
-    if (rule.back == KernelRule::no_back) {
-      if (after != nullptr) each(block, n, [=](std::uint32_t j) { after[j] = before[j]; });
-    } else {
+    const Real* const base = values.at(run, update.run, update.base).w;
+    Real* const out = values.at(run, update.run, update.out).w;
+    const bool makes = rule.back != KernelRule::no_back;
+    const std::uint64_t kept_end =
+        makes && run.memory_back > 0 ? run.memory_back : run.layout.numbers;
+    if (run.kept_back > 0)
+      each(block, static_cast<std::uint32_t>(kept_end - run.kept_back),
+           [=](std::uint32_t j) { out[run.kept_back + j] = base[run.kept_back + j]; });
+    if (makes) {
       const KernelMessage message = cohort.messages[rule.back];
-      make_message(block, message, cohort.tensors,
-                   {run.seed, run.replica, Purpose::compression, server, jobs[number].draw}, false,
-                   MessageRow<Real>{n, values.parameters, step, before, after},
-                   [=](std::uint32_t j) { return step[j]; });
+      const bool remembers = run.memory_back > 0;
+      const MessageError error = make_message(
+          block, message,
+          CodeTools<Real>{cohort.tensors,
+                          {run.seed, run.replica, Purpose::compression, server, job.draw},
+                          cohort.ziggurat,
+                          out + run.kept_back,
+                          work + update.run * work_stride},
+          false,
+          MessageRow<Real>{n, values.parameters, step, remembers ? base + run.memory_back : nullptr,
+                           remembers ? out + run.memory_back : nullptr},
+          [=](std::uint32_t j) { return step[j]; });
+      if (block.thread() == 0) errors[number] = error.squared / error.of;
       if (message.votes)
         each(block, n, [=](std::uint32_t j) { step[j] *= static_cast<Real>(rate); });
+      if (message.joint) {
+        each(block, values.parameters,
+             [=](std::uint32_t j) { step[j] *= static_cast<Real>(job.rate); });
+        UseWeight* const of_update = weights + update.first;
+        each(block, update.count, [=](std::uint32_t i) { of_update[i].carried *= job.rate; });
+      }
     }
     block.sync();
   }

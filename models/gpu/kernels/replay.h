@@ -4,9 +4,11 @@
 #include <cstddef>
 
 #include "models/gpu/kernels/network.h"
+#include "models/gpu/kernels/normal.h"
 #include "models/optimiser/kinds.h"
 #include "sim/block_code.h"
 #include "sim/tape.h"
+#include "sim/tensor.h"
 
 namespace gradrace::kernels {
 
@@ -22,8 +24,8 @@ struct KernelRule {
 /// The tape's message.
 struct KernelMessage {
   BlockCode code;
-  bool shares_words, takes_back, votes;
-  bool follows;  // what it remembers is an estimate
+  bool shares_words, takes_back, votes, joint;
+  bool remembers, follows;  // and it is an estimate
   double decay, lambda, nu;
 };
 
@@ -44,7 +46,9 @@ struct RunAt {
   std::uint32_t replica;
   std::uint32_t first_recipe, first_rule, first_message;  // in the cohort's
   StateLayout layout;
-  std::uint64_t memory_back = 0;  // where a state has what messages back left out; 0: nowhere
+  std::uint64_t kept_back = 0;    // where a state has what is kept of messages back; 0: nowhere
+  std::uint64_t memory_back = 0;  // where of that what they left out; 0: nowhere
+  std::uint64_t carried = 0;      // where a memory has what messages of models carry
 };
 
 /// Every value of a cohort: slots of `stride` numbers in pages of so many slots of every run.
@@ -71,7 +75,8 @@ struct Cohort {
   const Recipe* recipes;
   const KernelRule* rules;
   const KernelMessage* messages;
-  const std::uint32_t* tensors;  // numbers of each of what is learnt
+  const Tensor* tensors;  // of what is learnt
+  const Ziggurat* ziggurat;
 };
 
 /// The updates or instructions of one run in a launch, in order.

@@ -66,15 +66,6 @@ void visit_compression(Fields& fields, Point& point) {
   fields.close();
 }
 
-/// Whether the blocks of a GPU can make the messages.
-static bool made_by_gpu(const Point& point) {
-  const auto& back = point.first_plan.rule.back;
-  const auto made = [](const Message& message) {
-    return message.compressor->block_code(1).has_value();
-  };
-  return made(point.first_plan.message) && (!back || made(*back));
-}
-
 /// Of a message that all learners make together.
 static void check_joint(Fields& fields, const Point& point) {
   const auto& back = point.first_plan.rule.back;
@@ -217,9 +208,6 @@ void check_compression(Fields& fields, const Point& point) {
   if (votes && !protocol.has_server() && !protocol->traits().one_value)
     fields.complain("compression.majority", "is of learners that make one step together",
                     "without it; or a server, or all-reduce");
-  if (point.with_model() && point.device == "cuda" && !made_by_gpu(point))
-    fields.complain("compression", "is made by the CPU alone here, and the device is cuda",
-                    "device: cpu; or another kind than power");
   const auto& network = point.cluster.transit.network;
   const bool carried = protocol.has_server()
                            ? network && network->carries()

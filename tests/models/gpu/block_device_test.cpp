@@ -370,7 +370,8 @@ struct CodeKernel {
   static std::size_t shared_numbers() { return kernels::scratch_numbers; }
   template <class Block>
   void operator()(const Block& block, std::uint32_t, std::uint32_t) const {
-    kernels::Coder<Real>(code, &n, StreamName{})(block, row, n);
+    const Tensor tensor{n};
+    kernels::Coder<Real>(code, {&tensor, StreamName{}})(block, row, n);
   }
 };
 

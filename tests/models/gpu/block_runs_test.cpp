@@ -81,6 +81,12 @@ const char* const of_models[] = {
     R"({"kind": "sign", "memory": {"decay": 0.9}})",
     R"({"kind": "uniform", "bits": 32, "memory": {}})",
     R"({"kind": "chunked-top-k", "chunk": 9, "k": 3, "memory": "ef21"})"};
+/// What all learners make together: gradients, or models.
+const char* const of_means[] = {
+    R"({"kind": "power", "rank": 2, "memory": {}})",
+    R"({"kind": "power", "rank": 1, "warm_start": false, "memory": {"decay": 0.9}, "from": 3})",
+    R"({"kind": "power", "rank": 3})"};
+const std::string all_reduce = R"({"kind": "all-reduce"})";
 const char* const quadratic = R"({"kind": "quadratic", "dimensions": 40, "noise": 0.5,
   "curvatures": [1, 0.3, 2]})";
 const std::string local_sgd = R"({"kind": "local-sgd", "tau": 3, "outer": {"eta": 0.9}})";
@@ -323,7 +329,7 @@ TEST_CASE("blocks: equal bits for any cohort and any segment limit") {
 }
 
 TEST_CASE("blocks: runs with compressed gradients conform, with equal bits for any cohort") {
-  const std::string all_reduce = R"({"kind": "all-reduce"})", backup = some_protocols[1];
+  const std::string backup = some_protocols[1];
   std::size_t number = 0;
   for (const std::string& rest : messages()) {
     CAPTURE(rest);
@@ -366,16 +372,38 @@ TEST_CASE("blocks: what servers make of updates, and learners of models, conform
   check_runs(emulated(1, true), small_resnet, {some_protocols[1]}, compressed(of_steps[0]), 1e-9);
 }
 
+TEST_CASE("blocks: factors that learners make together conform, with equal bits for any cohort") {
+  for (const std::string kind : of_means) {
+    CAPTURE(kind);
+    for (const std::string& protocol : {all_reduce, local_sgd}) {
+      check_runs(emulated(1, true), softmax, {protocol}, compressed(kind), 1e-9);
+      check_runs(by_gradients(true), in_place, {protocol}, compressed(kind), 1e-9);
+      check_runs(emulated(1), softmax, {protocol}, compressed(kind), 1e-4);
+      check_equal_bits(emulated(1), in_place, {protocol}, compressed(kind));
+    }
+  }
+  const std::string rest = std::string(R"("learning_rate": {"kind": "constant", "eta": 0.02,
+      "warm_up": {"length": 40, "unit": "gradients", "from": 0}},
+      "optimiser": {"kind": "adam", "epsilon": 0.001, "clip": 0.5}, "compression": )") +
+                           of_means[0];
+  for (const std::string& protocol : {all_reduce, local_sgd}) {
+    check_runs(emulated(1, true), in_place, {protocol}, rest, 1e-9);
+    check_runs(emulated(1, true), small_resnet, {protocol}, compressed(of_means[0]), 1e-9);
+  }
+}
+
 TEST_CASE("emulated: messages have equal bits for two threads side by side, as late as may be") {
-  const Point point =
-      point_of(some_protocols[2], softmax, messages()[7] + R"(, "stop": {"updates": 6})");
-  const auto one = device_on(emulated(1), *point.model);
-  for (const auto& other :
-       {emulated(2, false, EmulatedBlocks::most_shared_memory, Execution::side_by_side),
-        emulated(1, false, EmulatedBlocks::most_shared_memory, Execution::at_wait)}) {
-    const auto tested = device_on(other, *point.model);
-    const auto a = run_cohort(point, *one, 0, 3, 4), b = run_cohort(point, *tested, 0, 3, 4);
-    for (std::size_t r = 0; r < 3; ++r) check_equal(a[r], b[r]);
+  for (const auto& [protocol, rest] :
+       {std::pair(some_protocols[2], messages()[7]), {all_reduce, compressed(of_means[0])}}) {
+    const Point point = point_of(protocol, softmax, rest + R"(, "stop": {"updates": 6})");
+    const auto one = device_on(emulated(1), *point.model);
+    for (const auto& other :
+         {emulated(2, false, EmulatedBlocks::most_shared_memory, Execution::side_by_side),
+          emulated(1, false, EmulatedBlocks::most_shared_memory, Execution::at_wait)}) {
+      const auto tested = device_on(other, *point.model);
+      const auto a = run_cohort(point, *one, 0, 3, 4), b = run_cohort(point, *tested, 0, 3, 4);
+      for (std::size_t r = 0; r < 3; ++r) check_equal(a[r], b[r]);
+    }
   }
 }
 
@@ -436,6 +464,17 @@ TEST_CASE("cuda: what servers make of updates, and learners of models, conforms"
     check_runs(cuda(true), softmax, {local_sgd}, compressed(kind), 1e-9);
     check_equal_bits(cuda(), in_place, {local_sgd}, compressed(kind));
   }
+}
+
+TEST_CASE("cuda: factors that learners make together conform") {
+  GRADRACE_NEEDS_CUDA();
+  for (const std::string kind : of_means)
+    for (const std::string& protocol : {all_reduce, local_sgd}) {
+      CAPTURE(kind);
+      check_runs(cuda(true), softmax, {protocol}, compressed(kind), 1e-9);
+      check_runs(cuda(true), small_resnet, {protocol}, compressed(kind), 1e-9);
+      check_equal_bits(cuda(), in_place, {protocol}, compressed(kind));
+    }
 }
 
 TEST_CASE("cuda: runs of every protocol without a server conform") {
