@@ -47,10 +47,24 @@ void cut_off(std::span<Real> v, double deviations) {
   for (Real& x : v) x = std::abs(x) > most ? std::copysign(most, x) : x;
 }
 
+/// Of levels after rounding.
+template <class Real>
+double elias_bits_of(std::span<const Real> v, const RoundToLevel<Real>& round) {
+  EliasBits bits;
+  std::uint32_t places = 0;  // since the last that is not 0
+  for (const Real x : v) {
+    const std::uint32_t level = round.level(x);
+    bits.add(level, ++places);
+    if (level > 0) places = 0;
+  }
+  return bits.shorter();
+}
+
 }  // namespace
 
 template <class Real>
-void code_parts(std::span<Real> row, const Parts& parts, const BlockCode& code, Stream& words) {
+double code_parts(std::span<Real> row, const Parts& parts, const BlockCode& code, Stream& words) {
+  double bits = 0;
   parts.each(row, [&](std::span<Real> v) {
     if (code.clip > 0) cut_off(v, code.clip);
     const auto scale = static_cast<Real>(scale_of<Real>(code.scale, v));
@@ -58,16 +72,21 @@ void code_parts(std::span<Real> row, const Parts& parts, const BlockCode& code, 
       for (Real& x : v) x = std::copysign(scale, x);
     } else if (!std::isfinite(scale)) {
       std::ranges::fill(v, std::numeric_limits<Real>::quiet_NaN());
-    } else if (scale != 0) {
+      bits += EliasBits().shorter();
+    } else if (scale == 0) {
+      bits += EliasBits().shorter();
+    } else {
       const RoundToLevel<Real> round(scale, static_cast<Real>(code.levels));
       with_words(v, code.at_random ? &words : nullptr, [=](std::span<Real> x, const auto* drawn) {
         for (std::size_t j = 0; j < x.size(); ++j) x[j] = round(x[j], drawn[j]);
       });
+      if (code.elias) bits += elias_bits_of<Real>(v, round);
     }
   });
+  return code.elias ? std::ceil(bits / 8) : 0;
 }
 
-template void code_parts(std::span<float>, const Parts&, const BlockCode&, Stream&);
-template void code_parts(std::span<double>, const Parts&, const BlockCode&, Stream&);
+template double code_parts(std::span<float>, const Parts&, const BlockCode&, Stream&);
+template double code_parts(std::span<double>, const Parts&, const BlockCode&, Stream&);
 
 }  // namespace gradrace

@@ -46,9 +46,10 @@ void with_words(std::span<Real> v, Stream* words, const Function& f) {
   }
 }
 
-/// Each part of a row becomes what a code of levels or signs says, one after the other.
+/// Each part of a row becomes what a code of levels or signs says, one after the other.  Bytes of
+/// the levels by Elias's code, where they are sent so; else 0.
 template <class Real>  // float, double
-void code_parts(std::span<Real> row, const Parts& parts, const BlockCode& code, Stream& words);
+double code_parts(std::span<Real> row, const Parts& parts, const BlockCode& code, Stream& words);
 
 /// What a kind derives from whose block_code() is of levels or signs.
 template <class Kind>
@@ -56,8 +57,8 @@ struct CoderOfParts : CompressorOf<Kind> {
   Parts parts = {};
 
   template <class Real>
-  void make(std::span<Real> row, Stream& words) const {
-    code_parts(row, parts, *this->block_code(row.size()), words);
+  double make(std::span<Real> row, Stream& words) const {
+    return code_parts(row, parts, *this->block_code(row.size()), words);
   }
 };
 

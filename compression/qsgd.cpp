@@ -20,8 +20,14 @@ ceil(log2(s + 1)): s = 2^(bits - 1) - 1 of `bits`.  The variance of a number is 
 with f = x - floor(x), and of a bucket of b numbers min(b / s^2, sqrt(b) / s) ||v||^2 at most.  With
 bits 32 numbers are sent as they are.
 
-The length of Elias's code depends on the numbers.  A message counts as many bits as it has at most in the
-mean, whatever they are: of a bucket of d numbers 32 and the less of
+By Elias's code a bucket has 32 bits and the fewer of two codes of its levels, in his omega code:
+
+    of each l that is not 0: how many places it comes after the one before, a bit for its sign, l
+    of each l: a bit for its sign, l + 1
+
+and a message these of its buckets, in whole bytes, in proportion where the network's model is larger.  Its
+gradient is computed when it leaves, if it is cancelled on the way in vain.  Where nothing is trained, and of what a server
+sends back (`down`), it counts the bits that a bucket of d numbers has in the mean at most: 32 and the less of
 
     m (3 + 3/2 log2(2 (s^2 + d) / m)),  m = s (s + sqrt(d)) numbers that are not 0
     d (log2(1 + (s^2 + min(d, s sqrt(d))) / d) / 2 + 2).)",

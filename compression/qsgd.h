@@ -19,6 +19,7 @@ struct Qsgd final : CoderOfParts<Qsgd> {
       return parts.sum(numbers, [this](double d) { return std::ceil(most_elias_bits(d) / 8); });
     return packed_bytes(numbers, 1 + std::ceil(std::log2(levels + 1)), parts.count(numbers));
   }
+  bool bytes_vary() const override { return elias; }
   /// In the mean, of a bucket of d numbers, whichever code is shorter: of those that are not 0, or
   /// of all (Alistarh et al., Theorem 3.2 and Lemma A.6).
   double most_elias_bits(double d) const {
@@ -36,6 +37,7 @@ struct Qsgd final : CoderOfParts<Qsgd> {
   std::optional<BlockCode> block_code(std::size_t) const override {
     return BlockCode{.kind = BlockCode::Kind::levels,
                      .scale = of_largest ? BlockCode::Scale::largest : BlockCode::Scale::norm,
+                     .elias = elias,
                      .levels = levels,
                      .bucket = parts.bucket.value_or(0)};
   }

@@ -96,6 +96,7 @@ class AllReduce final : public PeerProtocol {
     return {.no_phase = config_.accumulate > 1 ? "accumulate" : "",
             .together = true,
             .sends_messages = true,
+            .parts = config_.buckets,
             .one_value = true,
             .one_group = true,
             .goes_on_without = true,

@@ -169,7 +169,9 @@ class LocalSgd final : public PeerProtocol {
   }
 
   void go_on(Peers& peers) {
-    if (waiting_ == peers.present().size()) peers.collective(peers.present(), 1, Payload::messages);
+    if (waiting_ < peers.present().size()) return;
+    peers.send_models(peers.present(), x_);
+    peers.collective(peers.present(), 1, Payload::messages);
   }
 
   /// What all hold.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -17,6 +18,11 @@ struct RoundToLevel {
   GRADRACE_HD RoundToLevel(Real scale_of, Real levels)
       : scale(scale_of), s(levels), unit(scale_of / levels) {}
 
+  /// l of what v has become.
+  GRADRACE_HD std::uint32_t level(Real rounded) const {
+    return static_cast<std::uint32_t>(std::abs(double{rounded}) / double{unit} + 0.5);
+  }
+
   GRADRACE_HD Real operator()(Real v, std::uint32_t word) const {
     const Real place = s * (std::abs(v) / scale);
     const auto lower = static_cast<std::int32_t>(place);
@@ -24,6 +30,29 @@ struct RoundToLevel {
     const auto u = static_cast<std::int32_t>(word >> 8);
     return std::copysign(static_cast<Real>(lower + (u < above)) * unit, v);
   }
+};
+
+/// Bits of Elias's omega code of a number from 1 on.
+GRADRACE_HD constexpr std::uint32_t elias_bits(std::uint32_t number) {
+  std::uint32_t bits = 1;
+  while (number > 1) {
+    const auto length = static_cast<std::uint32_t>(std::bit_width(number));
+    bits += length, number = length - 1;
+  }
+  return bits;
+}
+
+/// Of a number of a bucket by the two codes of QSGD (compression/qsgd.cpp): `sparse` of one that is
+/// not 0, and comes so many places after the one before.
+struct EliasBits {
+  double sparse = 0, dense = 0;
+
+  GRADRACE_HD void add(std::uint32_t level, std::uint32_t places) {
+    dense += 1 + elias_bits(level + 1);
+    if (level > 0) sparse += elias_bits(places) + 1 + elias_bits(level);
+  }
+  /// Of the bucket.
+  GRADRACE_HD double shorter() const { return 32 + (sparse < dense ? sparse : dense); }
 };
 
 /// That word rounds to the nearer of two levels.
@@ -40,6 +69,7 @@ struct BlockCode {
   Kind kind = Kind::whole;
   Scale scale = Scale::largest;  // of levels and signs
   bool at_random = true;         // between levels; else to the nearer one
+  bool elias = false;            // levels are sent by Elias's code
   double levels = 1;
   double clip = 0;           // numbers are cut off at so many standard deviations first; 0: none
   std::uint64_t bucket = 0;  // numbers of a part; 0: a part is a tensor

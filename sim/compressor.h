@@ -55,14 +55,18 @@ class Compressor {
 
   /// Of the message of so many numbers.
   virtual double bytes(double numbers) const = 0;
+  /// Whether a message's bytes depend on what it says; bytes() is about what they are at most in
+  /// the mean then.
+  virtual bool bytes_vary() const { return false; }
 
   /// Of a row of so many numbers: the most that E||C(v) - v||^2 / ||v||^2 can be; empty: not known.
   virtual std::optional<double> most_error(double) const { return {}; }
 
   /// row: what is to be sent; becomes what the receiver reads.  `words`: of this message alone;
-  /// carried: as the message before left it.
-  virtual void pass(std::span<float> row, Stream words, std::span<float> carried = {}) const = 0;
-  virtual void pass(std::span<double> row, Stream words, std::span<double> carried = {}) const = 0;
+  /// carried: as the message before left it.  The message's bytes, where they vary; else 0.
+  virtual double pass(std::span<float> row, Stream words, std::span<float> carried = {}) const = 0;
+  virtual double pass(std::span<double> row, Stream words,
+                      std::span<double> carried = {}) const = 0;
 
   /// Numbers that go on from message to message, 0 at first.
   virtual std::size_t carried() const { return 0; }
@@ -96,16 +100,16 @@ class Compressor {
 
 /// What a kind derives from, and has `template <class Real> void make(std::span<Real> row, Stream&
 /// words) const` for, which pass() calls; with a third parameter `std::span<Real> carried` where
-/// numbers are carried on.  One that goes by buckets or tensors has `Parts parts`
-/// (compression/parts.h).
+/// numbers are carried on, and a double, the bytes, where these vary.  One that goes by buckets or
+/// tensors has `Parts parts` (compression/parts.h).
 template <class Kind>
 class CompressorOf : public Compressor {
  public:
-  void pass(std::span<float> row, Stream words, std::span<float> carried) const final {
-    pass_to_kind(row, words, carried);
+  double pass(std::span<float> row, Stream words, std::span<float> carried) const final {
+    return pass_to_kind(row, words, carried);
   }
-  void pass(std::span<double> row, Stream words, std::span<double> carried) const final {
-    pass_to_kind(row, words, carried);
+  double pass(std::span<double> row, Stream words, std::span<double> carried) const final {
+    return pass_to_kind(row, words, carried);
   }
 
   bool by_tensor() const final {
@@ -122,11 +126,14 @@ class CompressorOf : public Compressor {
   const Kind& kind() const { return static_cast<const Kind&>(*this); }
 
   template <class Real>
-  void pass_to_kind(std::span<Real> row, Stream& words, std::span<Real> carried) const {
+  double pass_to_kind(std::span<Real> row, Stream& words, std::span<Real> carried) const {
     if constexpr (requires { kind().make(row, words, carried); })
       kind().make(row, words, carried);
+    else if constexpr (requires { double{kind().make(row, words)}; })
+      return kind().make(row, words);
     else
       kind().make(row, words);
+    return 0;
   }
 };
 

@@ -103,6 +103,9 @@ class Peers {
   /// messages are made; average() else.
   virtual void average_sent(std::span<const std::uint32_t> members, ValueId base,
                             MomentumState state) = 0;
+  /// Those messages are made now, before the collective that carries them, where their bytes depend
+  /// on what they say.
+  virtual void send_models(std::span<const std::uint32_t> /*members*/, ValueId /*base*/) {}
   /// Whether they are.
   virtual bool makes_messages() const = 0;
 

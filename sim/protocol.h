@@ -45,7 +45,8 @@ struct Traits {
   Exchange exchange = Exchange::collective;  // all or some of them
   bool together = false;  // update n is made when the last learner has made its n-th step, else
                           // every step is one; of `switch`: the phase that runs
-  bool sends_messages = false;        // all that it exchanges may be messages
+  bool sends_messages = false;        // all that it exchanges may be messages,
+  std::uint32_t parts = 1;            // each in so many parts
   bool one_value = false;             // learners have one value, the optimiser's state included
   bool asks_for_groups = false;       // which may be in conflict
   bool one_group = false;             // all learners, in every exchange

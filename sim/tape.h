@@ -45,7 +45,8 @@ struct Term {
 
 inline constexpr ValueId no_value = ~ValueId{0};
 
-/// A gradient that its learner has sent.  Learners send in the order of dispatch.
+/// A gradient that its learner sends.  Learners send in the order of dispatch.  One that dies on
+/// the way, and was not lost, leaves the learner's memory as it was before.
 struct Sent {
   GradientId gradient;
   bool lost;                  // the server has dropped the message: no update uses it
@@ -101,7 +102,7 @@ struct Op {
 
 /// Why a segment ended.
 enum class End : std::uint8_t {
-  limit,     // it grew long enough
+  limit,     // it grew long enough, or bytes of its messages are asked for
   verdict,   // its last evaluation decides whether the run goes on
   feedback,  // its last evaluation is what the protocol asked for
   finished,  // the run is over
@@ -208,6 +209,7 @@ struct Tape {
   std::vector<Message> messages = {};  // likewise, then those of Race::codes; may be left out where
                                        // nothing is compressed
   bool wants_norms = false;            // Results::norms
+  double coded_numbers = 0;            // of a message, where Results::bytes are wanted
 };
 
 }  // namespace gradrace

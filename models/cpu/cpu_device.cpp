@@ -30,7 +30,7 @@ struct ReplayedRun {
   Lowering lowering;
   RateFactors rate_factors;
   MeanSinceEvaluation compression_error;
-  std::vector<std::uint64_t> remembered;  // [learner]: the sum of its memory's bits
+  std::vector<std::uint64_t> remembered;  // [slot]: the sum of a memory's bits
   std::uint64_t remembered_back = 0;      // likewise, of the messages back
   std::size_t kept = 0;                   // numbers of a state that are kept of them
   bool joint = false;                     // learners make them together
@@ -134,6 +134,8 @@ class CpuDevice final : public Device {
     if (run.gradients.size() < run.lowering.places()) run.gradients.resize(run.lowering.places());
     factors_.assign(run.rate_factors.wanted() ? program.uses.size() : 0, 1);
     errors_.assign(run.joint ? program.uses.size() : 0, std::numeric_limits<double>::quiet_NaN());
+    bytes_.clear();
+    run.remembered.resize(run.values.size());
     disagreements_.assign(program.evaluated.size(), std::numeric_limits<double>::quiet_NaN());
     ahead_ = {};
     for (std::size_t number = 0; number < program.steps.size(); ++number) {
@@ -163,6 +165,7 @@ class CpuDevice final : public Device {
       }
     }
     results.gradients_computed = program.computed;
+    if (run.tape.coded_numbers > 0) results.bytes = bytes_;
     run.rate_factors.add(program, factors_, results);
     run.compression_error.add(
         program, errors_, run.joint ? &SlotEvaluation::uses : &SlotEvaluation::sent,
@@ -300,7 +303,7 @@ class CpuDevice final : public Device {
     const auto g = learnt(std::span<const Real>(row), statistics_);
     const double clipped = clip > 0 ? sent.weight * clip_factor<Real>(clip, g) : sent.weight;
     make(run, sent.code, name.learner, name.draw, clipped, !sent.again, {row.data(), row.size()},
-         run.memory(step.base), run.memory(step.out));
+         step.base, step.out);
   }
 
   void send_model(ReplayedRun<Real>& run, const Program& program, const Step& step) {
@@ -320,8 +323,7 @@ class CpuDevice final : public Device {
       if (!message.memory) std::fill_n(run.memory(sent.after), packing_.numbers(), Real{0});
     }
     make(run, sent.message, sent.learner, sent.number, 1, false, difference_,
-         message.memory ? run.memory(sent.before) : nullptr,
-         message.memory ? run.memory(sent.after) : nullptr, carried);
+         message.memory ? sent.before : no_slot, message.memory ? sent.after : no_slot, carried);
     Aligned<Real>& out = run.values[step.out];
     std::ranges::copy(run.values[sent.at], out.begin());
     for (std::size_t j = 0; j < run.layout.learnt; ++j)
@@ -330,15 +332,18 @@ class CpuDevice final : public Device {
 
   /// The row becomes the learner's message of that number.
   void make(ReplayedRun<Real>& run, std::uint16_t code, std::uint32_t learner, std::uint32_t number,
-            double factor, bool lost, std::span<Real> row, const Real* before, Real* after,
+            double factor, bool lost, std::span<Real> row, Slot before, Slot after,
             std::span<Real> carried = {}) {
-    if (learner >= run.remembered.size()) run.remembered.resize(learner + 1);
     const Message& message = run.tape.messages[code];
-    errors_.push_back(
+    MemoryRows<Real> memory{run.memory(before), run.memory(after)};
+    if (memory.after) memory.bits = &run.remembered[after];
+    if (memory.before) memory.bits_before = &run.remembered[before];
+    const MadeMessage made =
         messages_.make(message, factor, lost,
                        stream({run.tape.seed, run.tape.replica, Purpose::compression,
                                message.compressor->shares_words() ? 0 : learner, number}),
-                       row, {before, after, &run.remembered[learner]}, carried));
+                       row, memory, carried);
+    errors_.push_back(made.error), bytes_.push_back(made.bytes);
   }
 
   /// The step becomes the message that the server makes of it, or the learners of the mean.
@@ -351,10 +356,12 @@ class CpuDevice final : public Device {
                 memory_back(run.layout, run.values[step.out].data()), &run.remembered_back};
     const std::span<Real> carried = run.kept_back(step.out).first(message.compressor->carried());
     std::ranges::copy(run.kept_back(step.base).first(carried.size()), carried.begin());
-    const double error = messages_.make(
-        message, 1, false,
-        stream({run.tape.seed, run.tape.replica, Purpose::compression, server, run.updates++}),
-        step_, memory, carried);
+    const double error = messages_
+                             .make(message, 1, false,
+                                   stream({run.tape.seed, run.tape.replica, Purpose::compression,
+                                           server, run.updates++}),
+                                   step_, memory, carried)
+                             .error;
     if (message.compressor->votes())
       for (Real& x : learnt(std::span<Real>(step_), statistics_)) x *= static_cast<Real>(rate);
     if (!message.compressor->joint()) return;
@@ -450,7 +457,7 @@ class CpuDevice final : public Device {
   std::vector<double> shares_, in_order_;  // of a disagreement
   std::vector<double> factors_;            // of the segment's uses, where a rule has a distance
   std::vector<double> disagreements_;      // of the segment's evaluations
-  std::vector<double> errors_;             // of the segment's messages
+  std::vector<double> errors_, bytes_;     // of the segment's messages
   double norm_ = 0;                        // of the last update, where the tape wants it
   double evaluation_seconds_ = 0;
   std::uint64_t evaluated_ = 0;  // values

@@ -20,12 +20,19 @@
 namespace gradrace {
 
 /// A memory before and after a message [numbers]; before is null where it is 0, both are where
-/// there is none.  `sum`: of its numbers, as the message before left them.
+/// there is none.  bits: the sum of those of its numbers, as the message before left them, and as
+/// this one does.
 template <class Real>
 struct MemoryRows {
   const Real* before = nullptr;
   Real* after = nullptr;
   std::uint64_t* bits = nullptr;
+  const std::uint64_t* bits_before = nullptr;  // null: in `bits`
+};
+
+/// error: ||C(p) - p||^2 / ||p||^2, NaN of a message that is not made; bytes: where they vary.
+struct MadeMessage {
+  double error, bytes = 0;
 };
 
 /// Makes messages, as Message says.
@@ -39,10 +46,10 @@ class MessageMaker {
       : packing_(std::move(packing)), statistics_(statistics) {}
 
   /// row [numbers of the packing]: what is to be sent, which is clipped by that factor and becomes
-  /// the message.  `words` and what is carried are the compressor's.  What a message says is so far
-  /// from what was to be sent: ||C(p) - p||^2 / ||p||^2, NaN of one that is not made.
-  double make(const Message& message, double factor, bool lost, Stream words, std::span<Real> row,
-              const MemoryRows<Real>& memory, std::span<Real> carried = {}) {
+  /// the message.  `words` and what is carried are the compressor's.
+  MadeMessage make(const Message& message, double factor, bool lost, Stream words,
+                   std::span<Real> row, const MemoryRows<Real>& memory,
+                   std::span<Real> carried = {}) {
     const std::span<Real> g = learnt(row, statistics_);
     const auto weight = static_cast<Real>(factor);
     if (!memory.after) {
@@ -64,32 +71,32 @@ class MessageMaker {
       for (std::size_t j = 0; j < g.size(); ++j) after[j] = weight * g[j];
     if (lost && message.memory->takes_back) {
       *memory.bits = sum_of_bits(g.size(), [after](std::size_t j) { return after[j]; });
-      return std::numeric_limits<double>::quiet_NaN();
+      return {std::numeric_limits<double>::quiet_NaN()};
     }
     std::copy_n(after, g.size(), g.data());
-    const double error = pass(message, words, row, carried);
+    const MadeMessage made = pass(message, words, row, carried);
     *memory.bits = sum_of_bits(g.size(), [&](std::size_t j) { return after[j] -= g[j]; });
-    return error;
+    return made;
   }
 
  private:
   /// What is to be sent is how far the gradient is from its estimate.
-  double follow(const EstimateSteps& steps, const Message& message, Real weight, Stream words,
-                std::span<Real> row, const MemoryRows<Real>& memory) {
+  MadeMessage follow(const EstimateSteps& steps, const Message& message, Real weight, Stream words,
+                     std::span<Real> row, const MemoryRows<Real>& memory) {
     const std::span<Real> g = learnt(row, statistics_);
     const auto estimate = [&](std::size_t j) { return memory.before ? memory.before[j] : Real{0}; };
     if (memory.before)
       check(memory,
             sum_of_bits(g.size(), [before = memory.before](std::size_t j) { return before[j]; }));
     for (std::size_t j = 0; j < g.size(); ++j) g[j] = weight * g[j] - estimate(j);
-    const double error = pass(message, words, row, {});
+    const MadeMessage made = pass(message, words, row, {});
     const auto lambda = static_cast<Real>(steps.lambda), nu = static_cast<Real>(steps.nu);
     *memory.bits = sum_of_bits(g.size(), [&](std::size_t j) {
       const Real h = estimate(j), sent = g[j];
       g[j] = h + nu * sent;
       return memory.after[j] = h + lambda * sent;
     });
-    return error;
+    return made;
   }
 
   /// Of the bits of number(0) and so on, as whole numbers that overflow.
@@ -101,22 +108,25 @@ class MessageMaker {
     return sum;
   }
   static void check(const MemoryRows<Real>& memory, std::uint64_t bits_before) {
-    GRADRACE_CHECK(bits_before == *memory.bits, "a memory is as the message before left it");
+    const std::uint64_t* const left = memory.bits_before ? memory.bits_before : memory.bits;
+    GRADRACE_CHECK(bits_before == *left, "a memory is as the message before left it");
   }
 
   /// In the definition's order.
-  double pass(const Message& message, Stream words, std::span<Real> row, std::span<Real> carried) {
+  MadeMessage pass(const Message& message, Stream words, std::span<Real> row,
+                   std::span<Real> carried) {
     in_order_.resize(packing_.parameters());
     before_.resize(packing_.parameters());
     packing_.unpack(row.data(), in_order_.data());
     const std::span<Real> sent = learnt(std::span<Real>(in_order_), statistics_);
     std::ranges::copy(sent, before_.begin());
-    message.compressor->pass(sent, words, carried);
+    const double bytes = message.compressor->pass(sent, words, carried);
     packing_.pack(in_order_.data(), row.data());
     const auto square = [](double x) { return x * x; };
     const double error =
         lane_sum(sent.size(), [&](std::size_t j) { return square(sent[j] - before_[j]); });
-    return error / lane_sum(sent.size(), [&](std::size_t j) { return square(before_[j]); });
+    return {error / lane_sum(sent.size(), [&](std::size_t j) { return square(before_[j]); }),
+            bytes};
   }
 
   Packing packing_;

@@ -98,7 +98,8 @@ class BlockDevice final : public Device {
       runs_.push_back({.lowering = replay_.lowering(tape),
                        .rate_factors = RateFactors(tape),
                        .compresses = compresses(tape),
-                       .wants_norms = tape.wants_norms});
+                       .wants_norms = tape.wants_norms,
+                       .wants_bytes = tape.coded_numbers > 0});
       const StateLayout& layout = add_run(tape).layout;
       beside = std::max<std::size_t>(beside, layout.numbers - layout.beside);
       for (const Recipe& recipe : tape.recipes) minibatch = std::max(minibatch, recipe.minibatch);
@@ -143,7 +144,7 @@ class BlockDevice final : public Device {
   struct RunOnHost {
     Lowering lowering;
     RateFactors rate_factors;
-    bool compresses = false, wants_norms = false;
+    bool compresses = false, wants_norms = false, wants_bytes = false;
     MeanSinceEvaluation compression_error = {};
     const Program* program = nullptr;  // of the wave; null: the run is over
     std::vector<Ticket> answers = {};  // of its evaluations
@@ -343,6 +344,10 @@ class BlockDevice final : public Device {
       else if (run.compresses)
         run.compression_error.add(*run.program, messages.errors(i, *run.program),
                                   &SlotEvaluation::sent, tell);
+      if (run.wants_bytes) {
+        const auto bytes = messages.bytes(i, *run.program);
+        result.bytes.assign(bytes.begin(), bytes.end());
+      }
       if (run.wants_norms) result.norms = replay_.messages().norms(i);
       if (wave[i]->end == End::limit) continue;
       const std::size_t live = run.lowering.live().size() * parameters();

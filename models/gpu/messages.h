@@ -51,6 +51,8 @@ class Messages {
   void start(Launcher& launcher, std::span<const Tape> tapes, std::size_t parameters,
              std::size_t together) {
     runs_.assign(tapes.size(), {});
+    wants_bytes_ =
+        std::ranges::any_of(tapes, [](const Tape& tape) { return tape.coded_numbers > 0; });
     work_stride_ = 0;
     for (std::size_t i = 0; i < tapes.size(); ++i) {
       for (const Rule& rule : tapes[i].rules) {
@@ -116,12 +118,14 @@ class Messages {
     sent_.send(launcher), models_.send(launcher), uses_.send(launcher), steps_.send(launcher);
     places_.grow(launcher, places_used_);
     reserve(launcher, errors_.device, count_);
+    if (wants_bytes_) reserve(launcher, bytes_.device, count_);
     reserve(launcher, norms_.device, steps_.size());
     reserve(launcher, step_errors_.device, steps_.size());
   }
   void fetch(Launcher& launcher) {
     errors_.fetch(launcher, count_), norms_.fetch(launcher, steps_.size());
     step_errors_.fetch(launcher, steps_.size());
+    if (wants_bytes_) bytes_.fetch(launcher, count_);
   }
 
   /// Some of a list are made next.
@@ -133,7 +137,7 @@ class Messages {
             Real* const* gradients, std::uint32_t count) {
     launch_all(launcher,
                kernels::SendKernel<Real>{cohort, places(cohort), jobs, at_hand_.data(), uses,
-                                         gradients, errors_.data()},
+                                         gradients, errors_.data(), bytes()},
                count);
   }
 
@@ -155,14 +159,17 @@ class Messages {
     if (const std::uint32_t count = models_.count(round); count > 0)
       launch_all(launcher,
                  kernels::SendModelKernel<Real>{cohort, models_.data(round), work_.data(),
-                                                work_stride_, errors_.data()},
+                                                work_stride_, errors_.data(), bytes()},
                  count);
   }
 
   /// Of those that a run makes, after a fetch: NaN of one that is not made.
   std::span<const double> errors(std::size_t run, const Program& program) const {
-    return std::span(errors_.host)
-        .subspan(runs_[run].first, program.sent.size() + program.models.size());
+    return of_messages(errors_.host, run, program);
+  }
+  /// Likewise, where a run asks for them.
+  std::span<const double> bytes(std::size_t run, const Program& program) const {
+    return of_messages(bytes_.host, run, program);
   }
   /// Of the uses of a run some of whose updates are of means: that of its update's message, or NaN.
   std::vector<double> errors_of_uses(std::size_t run, const Program& program) const {
@@ -186,6 +193,12 @@ class Messages {
   }
 
  private:
+  double* bytes() const { return wants_bytes_ ? bytes_.data() : nullptr; }
+  std::span<const double> of_messages(const std::vector<double>& all, std::size_t run,
+                                      const Program& program) const {
+    return std::span(all).subspan(runs_[run].first, program.sent.size() + program.models.size());
+  }
+
   kernels::Values<Real> places(const kernels::Cohort<Real>& cohort) const {
     return places_.view(cohort.values.parameters, cohort.values.learnt);
   }
@@ -203,6 +216,7 @@ class Messages {
     std::vector<std::pair<std::size_t, std::size_t>> norms = {};  // round and place there
   };
   std::vector<Run> runs_;
+  bool wants_bytes_ = false;
 
   // Of the wave.
   std::uint64_t count_ = 0;
@@ -211,7 +225,7 @@ class Messages {
   Staged<kernels::MessageUse, Launcher> uses_;  // of each round
   Staged<kernels::ModelJob, Launcher> models_;  // likewise
   Staged<kernels::StepJob, Launcher> steps_;
-  Mirror<double, Launcher> errors_, norms_, step_errors_;
+  Mirror<double, Launcher> errors_, norms_, step_errors_, bytes_;
 };
 
 }  // namespace gradrace

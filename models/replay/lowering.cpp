@@ -126,13 +126,13 @@ void Lowering::count_references(const Segment& segment) {
   for (const ValueId id : held_) release(find(id));
 }
 
-/// Of gradients of earlier segments that died; who is sent first is lost there.
+/// Of gradients of earlier segments that died; one that this one sends is lost there.
 void Lowering::bury(const Segment& segment) {
   for (const GradientId id : segment.dead) {
     Known& gradient = known(id);
     GRADRACE_CHECK(gradient.open && gradient.uses == 0, "a gradient that dies was open");
     gradient.open = false;
-    if (!gradient.sent) finish(gradient);
+    if (!gradient.sent || gradient.computed) finish(gradient);
   }
 }
 
@@ -185,7 +185,7 @@ void Lowering::send(const Segment& segment, const Op& op) {
   step.out = write_memory(op.out);
   step.base = read_memory(op.base);
   program_.steps.push_back(step);
-  if (sent.lost) finish(gradient);
+  if (gradient.uses == 0 && !gradient.open) finish(gradient);
 }
 
 void Lowering::send_model(const Segment& segment, const Op& op) {

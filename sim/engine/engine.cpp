@@ -26,13 +26,14 @@ static double numbers_carried(const Race& race) {
   return race.transit.network ? race.transit.network->model_bytes / sizeof(float) : 0;
 }
 
-/// [plan], between a learner and a server.
-static std::vector<Carriage> carried(const Race& race) {
+/// [plan], between a learner and a server; asks: bytes that vary are asked for.
+static std::vector<Carriage> carried(const Race& race, bool asks) {
   const double full = race.transit.network ? race.transit.network->model_bytes : 0;
   std::vector<Carriage> carried;
   for (const Plan& plan : race.plans) {
     carried.push_back({.down = full, .up = plan.bytes_of_message(full)});
     carried.back().coded = plan.message.compressor != nullptr;
+    carried.back().asked = asks && carried.back().coded;
     carried.back().making_up = plan.encoding;
     carried.back().reading_up = plan.decoding;
     if (!plan.rule.back) continue;
@@ -64,13 +65,14 @@ Engine::Engine(const Race& race, std::uint32_t replica, std::uint32_t followed, 
   waiting_.reserve(learners());
   for (std::uint32_t learner = 0; learner < learners(); ++learner) wait(learner);
   if (!roads) return;
-  transit_ = std::make_unique<Transit>(race.transit, carried(race), codes_.get(), race.learners,
-                                       race.seed, replica, queue_, race.learners + alarms,
-                                       [this](std::uint32_t learner, double begin) {
-                                         const double length = runtime(learner, begin);
-                                         end_of(begin, length);
-                                         return length;
-                                       });
+  transit_ = std::make_unique<Transit>(
+      race.transit, carried(race, race.coded_numbers > 0 && tape.taped()), codes_.get(),
+      race.learners, race.seed, replica, queue_, race.learners + alarms,
+      [this](std::uint32_t learner, double begin) {
+        const double length = runtime(learner, begin);
+        end_of(begin, length);
+        return length;
+      });
 }
 
 void Engine::start() {

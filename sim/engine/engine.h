@@ -33,6 +33,7 @@ struct Reading {
 /// told what next() returns:
 ///
 ///     arrival  a gradient is there and its learner idle: settle() it and order what follows
+///     message  the learner's message leaves: send_off() it before the next event
 ///     loss     the learner failed and its gradient has ended
 ///     back     the learner is up again and a minibatch is due: resume() it
 ///     exchange  an event of that exchange between learners
@@ -121,6 +122,12 @@ class Engine {
   bool resume(std::uint32_t learner, const Reading& reading) { return begin(learner, reading); }
   /// Every idle learner, in the order of their numbers; how many began.
   std::uint32_t compute_waiting(const Reading& reading);
+
+  /// A message of so many bytes.
+  void send_off(std::uint32_t learner, double bytes) {
+    transit_->send_off(learner, race_.carried_bytes(bytes, race_.transit.network->model_bytes),
+                       time_);
+  }
 
   /// What becomes of a gradient that arrived.
   void settle(const GradientFacts& gradient, Ending ending) {

@@ -21,6 +21,8 @@ class Exchanges {
   Exchanges(const PeerNetwork* network, std::uint32_t learners, EventQueue& queue,
             std::uint32_t first_slot);
 
+  /// The number that the next one will have.
+  std::uint32_t next() const { return free_.back(); }
   /// Its number, which is free again when it has ended.
   std::uint32_t begin(const Transfer& transfer, double now);
 

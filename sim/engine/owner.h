@@ -30,6 +30,10 @@ class Owner {
 
   virtual void start() = 0;
   virtual void on_arrival(std::uint32_t learner) = 0;
+  /// The learner's message leaves.
+  virtual void on_message(std::uint32_t) { GRADRACE_CHECK(false, "no message leaves here"); }
+  /// Of the messages asked for.
+  virtual void hear(std::span<const double> /*bytes*/) {}
   /// The learner's gradient is lost.
   virtual void on_loss(std::uint32_t learner) = 0;
   /// The learner is back, and its minibatch due.
@@ -40,6 +44,9 @@ class Owner {
   virtual void on_evaluation(const Evaluation& evaluation) = 0;
   /// The run is over.
   virtual void finish() {}
+
+  /// So many messages are on the tape whose bytes it must hear before the next event.
+  std::uint32_t asked() const { return asked_; }
 
   /// Writes into the tape what is evaluated now, and adds it.
   virtual void evaluate(Evaluations& evaluations) = 0;
@@ -99,6 +106,7 @@ class Owner {
   std::uint16_t plan_ = 0;  // in force
   Work work_;
   std::uint64_t changes_ = 0;
+  std::uint32_t asked_ = 0;
   std::string standstill_;
 };
 

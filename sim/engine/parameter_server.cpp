@@ -12,6 +12,19 @@ void ParameterServer::start() {
   check();
 }
 
+void ParameterServer::on_message(std::uint32_t learner) {
+  const GradientFacts& gradient = engine_.gradient(learner);
+  const Message& message = race_.plans[gradient.plan].message;
+  tape_.send_off(learner, message.memory.has_value(), message_of(gradient, false));
+  tape_.want_answers();
+  sending_ = learner, asked_ = 1;
+}
+
+void ParameterServer::hear(std::span<const double> bytes) {
+  asked_ = 0;
+  engine_.send_off(sending_, bytes[0]);
+}
+
 void ParameterServer::on_loss(std::uint32_t learner) {
   books_.lose(engine_.gradient(learner).version);
   protocol_.on_loss(*this, learner);
@@ -111,12 +124,19 @@ void ParameterServer::note_rates() {
 void ParameterServer::send(const GradientFacts& gradient, bool lost) {
   const Message& message = race_.plans[gradient.plan].message;
   const bool remembers = message.memory.has_value();
-  if (!message.compressor || (lost && !remembers)) return;
+  if (!message.compressor) return;
+  if (race_.coded_numbers > 0) return tape_.arrive(gradient.gradient);  // it was sent when it left
+  if (lost && !remembers) return;
+  tape_.send(gradient.learner, remembers, message_of(gradient, lost));
+}
+
+Sent ParameterServer::message_of(const GradientFacts& gradient, bool lost) const {
+  const Message& message = race_.plans[gradient.plan].message;
   const double weight = message.of_steps() ? dispatch_rates_[gradient.learner] : 1;
   std::uint16_t code = gradient.plan;
   if (race_.codes)
     code = static_cast<std::uint16_t>(race_.plans.size() + engine_.codes()->at(gradient.version));
-  tape_.send(gradient.learner, remembers, {gradient.gradient, lost, weight, code});
+  return {gradient.gradient, lost, weight, code};
 }
 
 double ParameterServer::rate_factor() const {

@@ -36,6 +36,8 @@ class ParameterServer final : private Server, public Owner {
     protocol_.on_gradient(*this, arrival);
     check();
   }
+  void on_message(std::uint32_t learner) override;
+  void hear(std::span<const double> bytes) override;
   void on_loss(std::uint32_t learner) override;
   void on_return(std::uint32_t learner) override;
   void on_exchange(std::uint32_t) override { GRADRACE_CHECK(false, "a server has no exchanges"); }
@@ -93,6 +95,7 @@ class ParameterServer final : private Server, public Owner {
   }
   /// The gradient has arrived, which its learner makes a message of.
   void send(const GradientFacts& gradient, bool lost);
+  Sent message_of(const GradientFacts& gradient, bool lost) const;
   /// Of minibatches that begin now, by one learner or all that are idle.
   void note_rate(std::uint32_t learner) { dispatch_rates_[learner] = eta(0, protocol_.k()); }
   void note_rates();
@@ -129,6 +132,7 @@ class ParameterServer final : private Server, public Owner {
   std::vector<Unused> unused_;  // [learner], where staleness is bounded; else none
   std::vector<Use> uses_;       // of an update; kept for its memory
   const bool has_messages_ = tape_.taped() && race_.has_messages();
+  std::uint32_t sending_ = 0;           // the learner whose message's bytes are asked for
   std::vector<double> dispatch_rates_;  // [learner], where messages are of steps; else none
   Books books_;
 };

@@ -21,6 +21,7 @@ PeerValues::PeerValues(const Race& race, std::uint32_t replica, PeerProtocol& pr
       members_(race.learners),
       under_way_(observer ? race.learners : 0),
       heard_(observer || race.transit.failures ? race.learners : 0),
+      coded_(asks_ ? race.learners : 0),
       peers_(race.learners),
       present_(everyone(race.learners)),
       steps_(race.learners) {
@@ -171,7 +172,7 @@ void PeerValues::step_all(std::span<const GradientFacts> gradients) {
     if (!has_messages_) continue;
     const Plan& made = race_.plans[gradient.plan];
     if (!made.message.compressor || made.message.compressor->joint()) continue;
-    send(gradient, together);
+    if (!asks_) send(gradient, together);
     if (made.message.of_steps()) uses_.back().weight = 1.0 / together;
   }
   const ValueId next =
@@ -266,22 +267,80 @@ void PeerValues::average_sent(std::span<const std::uint32_t> members, ValueId ba
   const Message& message = plan().message;
   if (!tape_.taped() || !message.compressor) return Peers::average(members, state);
   read_.clear();
-  const std::uint16_t number = race_.plan_at(plan_, updates());
-  const bool remembers = message.memory || message.compressor->carried() > 0;
   const double weight = 1.0 / static_cast<double>(members.size());
-  const auto send = [&](std::uint32_t learner, ValueId value) {
-    return tape_.send_model(base, value, learner, remembers, peers_[learner].sent++, number);
-  };
   const bool joint = message.compressor->joint();
   for (const std::uint32_t learner : members) {
     const ValueId value = peers_[learner].value;
-    read_.push_back({joint ? value : send(learner, value), weight});
+    read_.push_back({joint   ? value
+                     : asks_ ? std::exchange(coded_[learner].value, no_value)
+                             : send_model(learner, value, base),
+                     weight});
   }
   if (joint) {
     const ValueId mean = sum(peers_[members[0]].value, read_, Summed::parameters);
-    read_ = {{send(members[0], mean), 1}};
+    read_ = {{send_model(members[0], mean, base), 1}};
   }
   average(members, read_, state);
+}
+
+ValueId PeerValues::send_model(std::uint32_t learner, ValueId value, ValueId base) {
+  const Message& message = plan().message;
+  return tape_.send_model(base, value, learner, message.memory || message.compressor->carried() > 0,
+                          peers_[learner].sent++, race_.plan_at(plan_, updates()));
+}
+
+void PeerValues::send_models(std::span<const std::uint32_t> members, ValueId base) {
+  if (!asks(Payload::messages)) return;
+  for (const std::uint32_t learner : members)
+    coded_[learner].value = send_model(learner, peers_[learner].value, base);
+}
+
+/// A collective of messages, which begins when their bytes are heard; of gradients the first of
+/// its parts has them made.
+std::uint32_t PeerValues::ask(Some members, double share) {
+  sent_share_ = share;
+  const auto gradient_of = [this](std::uint32_t learner) { return engine_.gradient(learner); };
+  if (coded_[members[0]].gradient == gradient_of(members[0]).gradient) return begin_coded(members);
+  sending_.assign(members.begin(), members.end());
+  for (const std::uint32_t learner : members) {
+    coded_[learner].gradient = gradient_of(learner).gradient;
+    if (coded_[learner].value == no_value)
+      send(gradient_of(learner), static_cast<std::uint32_t>(members.size()));
+  }
+  asked_ = static_cast<std::uint32_t>(members.size());
+  tape_.want_answers();
+  return exchanges_.next();
+}
+
+void PeerValues::hear(std::span<const double> bytes) {
+  asked_ = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    coded_[sending_[i]].bytes = race_.carried_bytes(bytes[i], model_bytes());
+  begin_coded(sending_);
+}
+
+std::uint32_t PeerValues::begin_coded(Some members) {
+  double most = 0;
+  for (const std::uint32_t learner : members) most = std::max(most, coded_[learner].bytes);
+  return begin({ExchangeKind::collective, sent_share_ * most, Payload::messages}, members, {}, {});
+}
+
+/// Around a ring of messages of unequal bytes the longest one goes as far as the others.  A learner
+/// sends all but that of the next one.
+void PeerValues::load_coded(const Order& order, Some members) {
+  PeerNetwork network = network_for(order.payload);
+  const double even = sent_share_ * bytes_of(order.payload);  // to which times of a byte belong
+  network.making *= even / order.bytes, network.reading *= even / order.bytes;
+  transfer_ = collective_transfer(network, members, order.bytes, std::move(transfer_));
+  if (communicators_) transfer_.latency += communicators_->use(members);
+  double all = 0;
+  for (const std::uint32_t learner : members) all += coded_[learner].bytes;
+  const auto count = static_cast<std::uint32_t>(members.size());
+  for (std::uint32_t place = 0; place < count; ++place) {
+    const double own = coded_[members[place]].bytes,
+                 next = coded_[members[(place + 1) % count]].bytes;
+    carry(members[place], {sent_share_ * (all - next), sent_share_ * (all - own), count - 1});
+  }
 }
 
 void PeerValues::move(std::span<const std::uint32_t> members, std::span<const Term> terms) {
@@ -301,6 +360,8 @@ void PeerValues::move(std::span<const std::uint32_t> members, std::span<const Te
   const double bytes = order.bytes;
   const auto count = static_cast<std::uint32_t>(members.size());
   if (order.kind == ExchangeKind::collective && count > 1) {
+    if (asks(order.payload)) [[unlikely]]
+      return load_coded(order, members);
     const PeerNetwork& network = network_for(order.payload);
     transfer_ = collective_transfer(network, members, bytes, std::move(transfer_));
     if (communicators_) transfer_.latency += communicators_->use(members);
@@ -364,6 +425,7 @@ std::uint32_t PeerValues::begin(const Order& order, Some members, Some hears, So
 
 std::uint32_t PeerValues::collective(std::span<const std::uint32_t> members, double share,
                                      Payload payload) {
+  if (asks(payload)) return ask(members, share);
   return begin_now({ExchangeKind::collective, share * bytes_of(payload), payload}, members, {}, {},
                    0);
 }
@@ -428,6 +490,8 @@ void PeerValues::evaluate(Evaluations& evaluations) {
 std::span<const ValueId> PeerValues::live() {
   live_.clear();
   for (const Peer& peer : peers_) live_.push_back(peer.value);
+  for (const Coded& coded : coded_)
+    if (coded.value != no_value && !finished_) live_.push_back(coded.value);
   if (machines_) live_.push_back(0);  // at which they begin anew
   if (restarts_) hold_checkpoint();
   if (!finished_) protocol_->hold(live_);

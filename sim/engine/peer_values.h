@@ -97,6 +97,8 @@ class PeerValues final : public Owner, private Peers {
   void move(std::span<const std::uint32_t> members, std::span<const Term> terms) override;
   void average_sent(std::span<const std::uint32_t> members, ValueId base,
                     MomentumState state) override;
+  void send_models(std::span<const std::uint32_t> members, ValueId base) override;
+  void hear(std::span<const double> bytes) override;
   bool makes_messages() const override { return has_messages_; }
   std::uint32_t collective(std::span<const std::uint32_t> members, double share,
                            Payload payload) override;
@@ -133,6 +135,13 @@ class PeerValues final : public Owner, private Peers {
   void change(Peer& peer, ValueId value);
   Use use(const GradientFacts& gradient, std::uint32_t gradients);
   void send(const GradientFacts& gradient, std::uint32_t gradients);
+  ValueId send_model(std::uint32_t learner, ValueId value, ValueId base);
+  using Some = std::span<const std::uint32_t>;
+  std::uint32_t ask(Some members, double share);
+  std::uint32_t begin_coded(Some members);
+  bool asks(Payload payload) const {
+    return asks_ && payload == Payload::messages && plan().message.compressor;
+  }
   void count(std::span<const GradientFacts> gradients);
   void make_updates();
   void update(std::span<const GradientFacts> gradients);
@@ -151,13 +160,13 @@ class PeerValues final : public Owner, private Peers {
     Payload payload = Payload::models;
     std::optional<double> time = {};
   };
-  using Some = std::span<const std::uint32_t>;
   /// delay: before it begins.
   std::uint32_t begin(const Order& order, Some members, Some hears, Some heard_by,
                       double delay = 0);
   std::uint32_t begin_now(const Order& order, Some members, Some hears, Some heard_by,
                           double delay);
   void load(const Order& order, Some members, Some hears, Some heard_by);
+  void load_coded(const Order& order, Some members);
   /// Its members are free.
   [[gnu::always_inline]] void end_exchange(std::uint32_t exchange) {
     for (const std::uint32_t learner : members_[exchange]) {
@@ -207,6 +216,7 @@ class PeerValues final : public Owner, private Peers {
   Observer* const observer_;
   const PeerNetwork* const network_;  // null: communication takes no time
   const bool has_messages_ = tape_.taped() && race_.has_messages();
+  const bool asks_ = has_messages_ && network_ && race_.coded_numbers > 0;  // for their bytes
   Exchanges exchanges_;
   std::optional<Communicators> communicators_;
   Transfer transfer_;                                // kept for its memory
@@ -215,6 +225,15 @@ class PeerValues final : public Owner, private Peers {
   std::vector<std::vector<std::uint32_t>> heard_;    // of those, and where learners fail; likewise
   std::uint64_t begun_ = 0;
 
+  /// The learner's last message, where its bytes are asked for.
+  struct Coded {
+    std::optional<GradientId> gradient = {};  // of which it is made,
+    ValueId value = no_value;                 // or its model, as the others read it
+    double bytes = 0;
+  };
+  std::vector<Coded> coded_;            // [learner]
+  std::vector<std::uint32_t> sending_;  // whose bytes are asked for
+  double sent_share_ = 0;               // of which their collective has so much
   std::vector<Peer> peers_;
   std::vector<std::uint32_t> present_;
   std::optional<Machines> machines_;                 // the others where none fails are empty:

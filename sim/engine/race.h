@@ -72,7 +72,9 @@ struct Race {
   std::uint32_t compressed_from = 0;  // updates; if not 0, all plans stand twice, first as they are
                                       // from that update on
   std::shared_ptr<const Codes> codes;  // null: a plan's message has one code
-  std::uint64_t training_rows = 0;     // 0 without a training set
+  double coded_numbers = 0;  // of a gradient as it is computed, where bytes of messages vary, and
+                             // take time; else 0
+  std::uint64_t training_rows = 0;  // 0 without a training set
   Stop stop;
   EvaluationSchedule evaluations;
   EvaluatedValue evaluated = EvaluatedValue::mean;
@@ -82,6 +84,11 @@ struct Race {
   bool has_messages() const {
     return std::ranges::any_of(plans,
                                [](const Plan& plan) { return plan.message.compressor != nullptr; });
+  }
+
+  /// Of a message, of so many for the numbers that are computed, where the network's take `full`.
+  double carried_bytes(double bytes, double full) const {
+    return bytes * (full / sizeof(float) / coded_numbers);
   }
 
   /// Whether making messages takes its learner time.

@@ -66,7 +66,8 @@ void Run::take_answers(const Results& results) {
   }
   if (!points.empty()) plane_->tell(last);
   norms_.insert(norms_.end(), results.norms.begin(), results.norms.end());
-  plane_->hear(results.norms);
+  bytes_.insert(bytes_.end(), results.bytes.begin(), results.bytes.end());
+  plane_->hear(results.norms, results.bytes);
   const bool judged = last_end_ == End::verdict || last_end_ == End::feedback;
   const bool reached = judged && meets(last, race_.stop);
   if (last_end_ != End::finished && !reached) return;
@@ -106,8 +107,8 @@ void Run::end_as_diverged() {
   record_.status = Status::diverged;
   Race again = race_;
   again.stop.loss = -std::numeric_limits<double>::infinity();  // a segment ends at each evaluation
-  TimingPlane plane(again, replica_, false, observer_, segment_limit_);
-  plane.hear(norms_);
+  TimingPlane plane(again, replica_, !bytes_.empty(), observer_, segment_limit_);
+  plane.hear(norms_, bytes_);
   for (std::uint64_t made = 0; plane.next_segment().end != End::finished;) {
     made += plane.evaluations().size();
     if (protocol_listens_ && made > 0) plane.tell(heard_[made - 1]);
@@ -146,6 +147,7 @@ void drive(std::span<Run> cohort, Device* device, const std::function<bool()>& g
       for (const auto& compressor : codes->compressors) tape.messages.push_back({compressor});
       tape.wants_norms = true;
     }
+    tape.coded_numbers = run.race().coded_numbers;
     tapes.push_back(std::move(tape));
   }
   if (device) device->start(tapes);

@@ -81,6 +81,7 @@ class TapeWriter {
   /// Nothing will use the open gradient.  Not in a segment that uses it: that one uses it up.
   void die(GradientId gradient) {
     if (!taped_) return;
+    withdraw(gradient);
     if (gradient >= segment_.first_gradient) {
       fate(gradient) = Fate::dead;
     } else {
@@ -95,6 +96,19 @@ class TapeWriter {
     const auto [before, after] = remember(learner, remembers);
     write({Op::Kind::send, 0, after, before, 0, 0}, segment_.sent, std::span(&sent, 1));
   }
+
+  /// The same where it may be withdrawn: it leaves no memory where the gradient dies before it has
+  /// arrived.
+  void send_off(std::uint32_t learner, bool remembers, const Sent& sent) {
+    under_way_.push_back({sent.gradient, learner, memory_of(learner)});
+    send(learner, remembers, sent);
+  }
+  void arrive(GradientId gradient) {
+    std::erase_if(under_way_, [=](const UnderWay& one) { return one.gradient == gradient; });
+  }
+
+  /// The segment is to end after this event: what it asks for comes before the next one.
+  void want_answers() { parts_ += std::uint64_t{1} << 40; }
 
   /// The learner sends how far its value is from `base`; what the receivers make of it.  Not
   /// without a tape.
@@ -112,6 +126,8 @@ class TapeWriter {
   const Segment& cut(std::span<const ValueId> live, End end) {
     segment_.live.assign(live.begin(), live.end());
     std::ranges::remove_copy(memories_, std::back_inserter(segment_.live), no_value);
+    for (const UnderWay& one : under_way_)
+      if (one.before != no_value) segment_.live.push_back(one.before);
     segment_.end = end;
     return segment_;
   }
@@ -119,6 +135,23 @@ class TapeWriter {
  private:
   [[noreturn, gnu::cold, gnu::noinline]] static void refuse_more() {
     throw RunError("a run ends with its 2^32nd minibatch; ask for less time or fewer updates");
+  }
+
+  /// A message, and its learner's memory before it.
+  struct UnderWay {
+    GradientId gradient;
+    std::uint32_t learner;
+    ValueId before;
+  };
+
+  void withdraw(GradientId gradient) {
+    const auto of_it = std::ranges::find(under_way_, gradient, &UnderWay::gradient);
+    if (of_it == under_way_.end()) return;
+    if (memory_of(of_it->learner) != no_value) memories_[of_it->learner] = of_it->before;
+    under_way_.erase(of_it);
+  }
+  ValueId memory_of(std::uint32_t learner) const {
+    return learner < memories_.size() ? memories_[learner] : no_value;
   }
 
   /// The learner's memory before a message and after it.
@@ -154,8 +187,9 @@ class TapeWriter {
 
   const bool taped_;
   Segment segment_;
-  std::uint64_t parts_ = 0;        // uses, terms and messages of the segment
-  std::vector<ValueId> memories_;  // [learner], of those who have sent; no_value: nothing yet
+  std::uint64_t parts_ = 0;          // uses, terms and messages of the segment
+  std::vector<ValueId> memories_;    // [learner], of those who have sent; no_value: nothing yet
+  std::vector<UnderWay> under_way_;  // where they may be withdrawn
   GradientId next_gradient_ = 0;
   ValueId next_value_ = 1;
 };

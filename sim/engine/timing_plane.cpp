@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "sim/engine/parameter_server.h"
 #include "sim/engine/peer_values.h"
@@ -110,6 +111,7 @@ const Segment& TimingPlane::next_segment() {
   end_.reset();
   if (!started_) start();
   if (answer_due_) answer();
+  if (owner_->asked() > 0) tell_bytes();
   using Clock = std::chrono::steady_clock;
   constexpr std::uint32_t most_steps = 1 << 20, seldom = 1 << 8;
   constexpr auto most_time = std::chrono::milliseconds(100);
@@ -142,6 +144,8 @@ void TimingPlane::happen(const Happening& happening) {
     case timer:
       owner_->on_timer();
       return engine_.done(happening);
+    case message:
+      return owner_->on_message(happening.learner);
     case loss:
       return owner_->on_loss(happening.learner);
     case back:
@@ -200,6 +204,13 @@ void TimingPlane::evaluate_for_protocol() {
 void TimingPlane::answer() {
   answer_due_ = false;
   if (answer_) owner_->on_evaluation(*answer_);  // a timing-only run has none
+}
+
+void TimingPlane::tell_bytes() {
+  const std::size_t count = owner_->asked();
+  GRADRACE_CHECK(told_ + count <= heard_.size(), "the bytes of each message are told once");
+  owner_->hear(std::span(heard_).subspan(std::exchange(told_, told_ + count), count));
+  if (told_ == heard_.size()) heard_.clear(), told_ = 0;
 }
 
 /// For the first reason that is given but its length.

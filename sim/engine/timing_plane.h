@@ -35,9 +35,11 @@ class TimingPlane {
   /// What the last evaluation of the segment found, for a protocol that asked.
   void tell(const Evaluation& answer) { answer_ = answer; }
 
-  /// Those of the updates of the segment, for codes that go by them.
-  void hear(std::span<const double> norms) {
+  /// Norms of the updates of the segment, for codes that go by them, and bytes of its messages,
+  /// where these vary.
+  void hear(std::span<const double> norms, std::span<const double> bytes) {
     for (const double norm : norms) engine_.codes()->hear(norm);
+    heard_.insert(heard_.end(), bytes.begin(), bytes.end());
   }
 
   /// Ends the run at the verdict that closed the last segment.
@@ -70,6 +72,7 @@ class TimingPlane {
   void evaluate();
   void evaluate_for_protocol();
   void answer();
+  void tell_bytes();
   void end_segment(End why);
   void finish();
   Reached reached() const;
@@ -92,6 +95,8 @@ class TimingPlane {
   std::optional<End> end_;  // of the segment; empty: it goes on
   bool answer_due_ = false;
   std::optional<Evaluation> answer_;
+  std::vector<double> heard_;  // bytes of messages
+  std::size_t told_ = 0;       // of these, to the owner
 };
 
 }  // namespace gradrace

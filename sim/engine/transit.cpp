@@ -210,7 +210,13 @@ Happening Transit::push(std::uint32_t learner, double now) {
   way.coming = shards();
   untaken_[learner] = shards();
   if (!incoming_) return reach_all(learner, now);
-  const double bytes = up(way);
+  if (carried_[way.plan].asked) [[unlikely]]
+    return {Kind::message, learner};
+  send_off(learner, up(way), now);
+  return {Kind::passage};
+}
+
+void Transit::send_off(std::uint32_t learner, double bytes, double now) {
   totals_[learner].sent += bytes;
   ++totals_[learner].messages;
   if (shards() > 1) incoming_->expect(learner, shards(), now);
@@ -218,7 +224,6 @@ Happening Transit::push(std::uint32_t learner, double now) {
   do {
     incoming_->begin(learner, shard, bytes * shards_[shard].part, now);
   } while (++shard < shards());
-  return {Kind::passage};
 }
 
 /// A gradient's part has come.

@@ -48,7 +48,8 @@ struct ServerLinks {
 /// What passes between a learner and the server under a plan.
 struct Carriage {
   double down = 0, up = 0;  // bytes of the model, and of what a gradient is sent as
-  bool coded = false;       // it is a message
+  bool coded = false;       // it is a message,
+  bool asked = false;       // whose bytes are not known before it leaves
   bool sends_back = false;  // updates, as messages of so many bytes
   double back = 0;
   double making_up = 0;     // time of a learner, of which its runtime ends
@@ -89,6 +90,7 @@ struct Happening {
   enum class Kind : std::uint8_t {
     passage,   // nothing
     arrival,   // the learner's gradient is there, and taken up if there is a server
+    message,   // the learner's message leaves, and its bytes are asked for
     loss,      // the learner fails and its gradient with it
     back,      // the learner is back and begins a minibatch that is due
     exchange,  // an event of that exchange, whose number stands for the learner
@@ -122,6 +124,8 @@ class Transit {
   void start();
 
   Happening on_event(std::uint32_t slot, double now);
+  /// The learner's message leaves that was Kind::message, before any other event.
+  void send_off(std::uint32_t learner, double bytes, double now);
   /// The timer queues as a gradient does, and is taken up in no time.
   Happening on_timer(double now);
   /// It does not queue any more, if it did.

@@ -25,6 +25,18 @@ struct Halving final : CompressorOf<Halving> {
   }
 };
 
+/// The same, of which that is known when a message leaves.
+struct HalvingByContent final : CompressorOf<HalvingByContent> {
+  double bytes(double numbers) const override { return 2 * numbers; }
+  bool bytes_vary() const override { return true; }
+  bool adds(double) const override { return true; }
+  template <class Real>
+  double make(std::span<Real> row, Stream&) const {
+    for (Real& x : row) x /= 2;
+    return 2 * static_cast<double>(row.size());
+  }
+};
+
 /// The race, all of whose plans make messages so.
 template <class Kind>
 Race with_messages(Race race, Kind kind, std::optional<Memory> memory) {

@@ -31,11 +31,15 @@ struct NumberedWords {
   }
 };
 
-/// What a message says is so far from what was to be sent: ||C(p) - p||^2 and ||p||^2.
+/// What a message says is so far from what was to be sent: ||C(p) - p||^2 and ||p||^2; bits: that
+/// it has by Elias's code.
 struct MessageError {
-  double squared = 0, of = 0;
+  double squared = 0, of = 0, bits = 0;
 
-  GRADRACE_HD void add(const MessageError& more) { squared += more.squared, of += more.of; }
+  GRADRACE_HD void add(const MessageError& more) {
+    squared += more.squared, of += more.of, bits += more.bits;
+  }
+  GRADRACE_HD double bytes() const { return std::ceil(bits / 8); }
 };
 
 /// What a message is made with besides its row; of factors: those that go on [BlockCode::carried],
@@ -123,15 +127,38 @@ class Coder {
         static_cast<Real>(scale_of(block, n, [=](std::uint32_t j) { return cut(v[j]); }));
     if (code_.kind == BlockCode::Kind::signs)
       return change(block, v, n, [=](Real x, std::uint32_t) { return std::copysign(scale, x); });
-    if (scale == 0) return {};
-    if (!(scale - scale == 0))
-      return change(block, v, n, [=](Real, std::uint32_t) { return scale - scale; });
+    if (scale == 0) return {0, 0, EliasBits().shorter()};
+    if (!(scale - scale == 0)) {
+      MessageError error = change(block, v, n, [=](Real, std::uint32_t) { return scale - scale; });
+      error.bits = EliasBits().shorter();
+      return error;
+    }
     const RoundToLevel<Real> round(scale, static_cast<Real>(code_.levels));
     const std::uint64_t before = drawn;
     if (code_.at_random) drawn += n;
-    return change(block, v, n, [&, before](Real x, std::uint32_t j) {
+    MessageError error = change(block, v, n, [&, before](Real x, std::uint32_t j) {
       return round(cut(x), code_.at_random ? words_(before + j) : half_word);
     });
+    if (code_.elias) error.bits = elias_bits_of(block, v, n, round);
+    return error;
+  }
+
+  /// Of levels after rounding.
+  template <class Block>
+  GRADRACE_HD static double elias_bits_of(const Block& block, const Real* v, std::uint32_t n,
+                                          const RoundToLevel<Real>& round) {
+    const auto bits_of = [&](std::uint32_t j) {
+      const std::uint32_t level = round.level(v[j]);
+      std::uint32_t places = 1;
+      while (level > 0 && places <= j && round.level(v[j - places]) == 0) ++places;
+      EliasBits bits;
+      bits.add(level, places);
+      return bits;
+    };
+    EliasBits bits;
+    bits.sparse = sum(block, n, [&](std::uint32_t j) { return bits_of(j).sparse; });
+    bits.dense = sum(block, n, [&](std::uint32_t j) { return bits_of(j).dense; });
+    return bits.shorter();
   }
 
   /// Of |v|; 0: nowhere.
@@ -451,6 +478,7 @@ struct SendKernel {
   const KernelUse* uses;
   Real* const* gradients;  // [jobs]
   double* errors;          // of the wave's messages: ||C(p) - p||^2 / ||p||^2
+  double* bytes;           // likewise, where they vary; null: nobody asks
 
   static constexpr std::uint32_t threads = 256, at_once = 1;
   static std::size_t shared_numbers() { return scratch_numbers; }
@@ -479,7 +507,9 @@ struct SendKernel {
                      MessageRow<Real>{n, all, m, memory_at(cohort, in, to.before),
                                       memory_at(cohort, in, to.after)},
                      [=](std::uint32_t j) { return weight * g[j]; });
-    if (block.thread() == 0) errors[to.number] = error.squared / error.of;
+    if (block.thread() != 0) return;
+    errors[to.number] = error.squared / error.of;
+    if (bytes != nullptr) bytes[to.number] = error.bytes();
   }
 };
 
@@ -501,7 +531,7 @@ struct SendModelKernel {
   const ModelJob* jobs;
   double* work;  // [runs, work_stride]
   std::uint64_t work_stride;
-  double* errors;  // as of gradients
+  double *errors, *bytes;  // as of gradients
 
   static constexpr std::uint32_t threads = 256, at_once = 1;
   static std::size_t shared_numbers() { return scratch_numbers; }
@@ -543,6 +573,7 @@ struct SendModelKernel {
     each(block, n,
          [=](std::uint32_t j) { out[j] = out[j] != difference(j) ? base[j] + out[j] : value[j]; });
     if (block.thread() == 0) errors[job.number] = error.squared / error.of;
+    if (block.thread() == 0 && bytes != nullptr) bytes[job.number] = error.bytes();
     block.sync();
   }
 };

@@ -71,8 +71,11 @@ void add_compression_columns(std::vector<CsvColumn<RunRow>>& columns) {
       {"of a number of a gradient's message, scales and places included",
        "8 bytes of it / (model_bytes / 4)"},
       Role::result, [](auto& run, const ExchangeTotals& all) -> std::optional<double> {
-        if (run.message_bits || run.at.cluster.peers) return run.message_bits;
-        return 8 * all.sent / (all.messages * run.at.numbers_sent());
+        if (run.message_bits) return run.message_bits;
+        const double mean = 8 * all.sent / (all.messages * run.at.numbers_sent());
+        if (!run.at.cluster.peers) return mean;
+        if (!run.at.bytes_vary() || run.at.compressed_from > 0) return {};
+        return mean * run.at.make_protocol()->traits().parts;
       });
   add("bytes_pushed", "bytes", "of messages to the server, or to other learners", Role::count,
       [](auto&, const ExchangeTotals& all) { return all.sent; });
@@ -248,7 +251,8 @@ CountedExchanges counted_exchanges(const Point& point) {
 }
 
 std::optional<double> message_bits(const Point& point) {
-  const bool alike = point.with_compression() && !point.codes() && point.compressed_from == 0;
+  const bool alike = point.with_compression() && !point.codes() && !point.bytes_vary() &&
+                     point.compressed_from == 0;
   if (!alike || !counted_exchanges(point).bytes) return {};
   const double numbers = point.numbers_sent();
   return 8 * point.compressor()->bytes(numbers) / numbers;

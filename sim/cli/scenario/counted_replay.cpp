@@ -31,6 +31,10 @@ void CountedReplay::replay(std::span<const Segment* const> wave, std::span<Resul
       if (step.kind == Step::Kind::measure) measure(results[run].evaluations[step.first]);
     results[run].gradients_computed = program.computed;
     const auto updates = std::ranges::count(program.steps, Step::Kind::update, &Step::kind);
+    if (counted.tape.coded_numbers > 0)
+      results[run].bytes.assign(
+          program.sent.size() + program.models.size(),
+          counted.tape.messages[0].compressor->bytes(counted.tape.coded_numbers));
     if (counted.tape.wants_norms) results[run].norms.assign(static_cast<std::size_t>(updates), 1.0);
   }
 }

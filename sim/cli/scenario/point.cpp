@@ -118,7 +118,7 @@ std::optional<Road> Point::road() const {
   road.per_update = server.per_update * part;
   double down = links.model_bytes, up = links.model_bytes;
   for (const Plan& plan : plans()) {
-    up = codes(1) ? 0 : std::min(up, plan.bytes_of_message(links.model_bytes));
+    up = codes(1) || bytes_vary() ? 0 : std::min(up, plan.bytes_of_message(links.model_bytes));
     if (plan.rule.back) down = 0;
   }
   const double bandwidth = links.bandwidth.value_or(std::numeric_limits<double>::infinity());
@@ -202,6 +202,8 @@ Race Point::race() const {
   race.compressed_from = compressed_from;
   if (with_compression() && with_model())
     race.codes = codes(static_cast<double>(model->value_layout().numbers));
+  if (bytes_vary())
+    for (const Tensor& tensor : model->tensors()) race.coded_numbers += tensor.numbers();
   const bool epochs_matter = with_model() || stop.epochs || evaluations.every_epochs ||
                              make_protocol()->traits().needs_epochs;
   if (model && epochs_matter) race.training_rows = model->training_rows();
@@ -226,15 +228,20 @@ Theory Point::theory(std::uint64_t budget) const {
       return times.kth_smallest(cluster.learners, samples, k);
     };
   }
+  const auto about = [this](Theory theory) {  // where messages count as what they are at most
+    if (bytes_vary() && cluster.peers && theory.iteration_time)
+      theory.iteration_time->basis = Basis::approximate;
+    return theory;
+  };
   if (auto theory = within_budget([&] { return make_protocol()->theory(conditions); }, budget))
-    return *theory;
+    return about(*theory);
   conditions.law = nullptr;
   conditions.means = times.means(cluster.learners, samples);
   conditions.slowest = {};
   conditions.kth_smallest = {};
   Theory theory = make_protocol()->theory(conditions);
   theory.over_budget = true;
-  return theory;
+  return about(theory);
 }
 
 std::string Point::not_known(const Theory& theory) const {

@@ -66,6 +66,10 @@ struct Point {
 
   bool with_model() const { return model && !timing_only; }
   bool with_compression() const { return first_plan.message.compressor != nullptr; }
+  /// Whether messages have the bytes of what they say.
+  bool bytes_vary() const {
+    return with_model() && with_compression() && first_plan.message.compressor->bytes_vary();
+  }
   /// Whether learners are told apart.
   bool knows_learners() const { return sampler == Sampler::events; }
 

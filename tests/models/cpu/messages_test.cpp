@@ -27,6 +27,12 @@ const std::string roads =
         "model_bytes": 3}, "failures": {"up": {"distribution": "exponential", "mean": 9},
         "down": {"distribution": "uniform", "low": 0, "high": 4}})";
 
+/// Likewise, and they are cancelled under way.
+const std::string slow_roads =
+    R"(, "network": {"push": {"distribution": "exponential", "mean": 0.2}, "bandwidth": 25,
+        "model_bytes": 12}, "failures": {"up": {"distribution": "exponential", "mean": 9},
+        "down": {"distribution": "uniform", "low": 0, "high": 4}})";
+
 QuadraticConfig quadratic_model() {
   QuadraticConfig model;
   model.dimensions = 3;
@@ -294,6 +300,60 @@ TEST_CASE("messages: what was sent, remembered and lost is what was put in, at e
       CHECK(distance(split, of_device) <= 1e-12 * (1 + norm(split)));
     }
   }
+}
+
+/// All that is told of two runs, which may have ended with messages made that have not arrived.
+void check_same(const RaceRecord& a, const RaceRecord& b, bool exchange_at_end) {
+  CHECK(a.status == b.status);
+  CHECK(losses_of(a) == losses_of(b));
+  CHECK(a.totals.time == b.totals.time);
+  CHECK(a.totals.cancelled == b.totals.cancelled);
+  CHECK(a.staleness_counts == b.staleness_counts);
+  for (std::size_t i = 0; i < a.learners.size(); ++i) {
+    const double at_end = exchange_at_end ? 7 * 6 : 0;  // which the other does not begin
+    CHECK(a.learners[i].exchanged.sent + at_end ==
+          doctest::Approx(b.learners[i].exchanged.sent).epsilon(1e-13));
+    CHECK(a.learners[i].exchanged.communicating == b.learners[i].exchanged.communicating);
+    CHECK(a.learners[i].busy == b.learners[i].busy);
+  }
+}
+
+// On a slow link the server cancels messages that are under way, and learners fail with theirs.
+TEST_CASE("messages: whose bytes are asked for as they leave make the runs of those known before") {
+  std::uint64_t in_vain = 0;
+  std::vector<std::string> protocols = with_gradients_sent();
+  protocols.push_back(R"({"kind": "local-sgd", "tau": 3, "outer": {"momentum": 0.5}})");
+  for (const std::string& protocol : protocols) {
+    CAPTURE(protocol);
+    const bool peers = protocol.find("all-reduce") < 20 || protocol.find("local-sgd") < 20;
+    const std::string mesh =
+        R"(, "network": {"topology": "mesh", "latency": 0.25, "bandwidth": 40, "model_bytes": 12})";
+    const std::string shards = R"(, "server": {"shards": 3, "per_gradient": 0.01}, "network":
+        {"card": {"bandwidth": 30, "latency": 0.01}, "bandwidth": 25, "model_bytes": 12,
+         "overlap": true})";
+    for (const std::string& cluster : {peers ? mesh : slow_roads, peers ? mesh : shards}) {
+      const Race plain = race_by(protocol, falling, "{}", cluster);
+      for (const auto& memory : {std::optional<Memory>(), std::optional(memory_of(0.9)),
+                                 std::optional(Memory{.estimate = EstimateSteps{0.5, 0.7}})}) {
+        Race known = with_messages(plain, Halving(), memory);
+        Race asked = with_messages(plain, HalvingByContent(), memory);
+        if (peers)
+          for (Race* const race : {&known, &asked})
+            race->peers_of_messages = race->peers,
+            race->peers_of_messages->collective = Collective::gather;
+        asked.coded_numbers = 3;
+        const auto device = exact_device();
+        const RaceRecord wanted = run_race({known}, device.get());
+        for (const std::uint32_t limit : {1u, 4096u}) {
+          const RaceRecord found = run_race({asked, 0, limit}, device.get());
+          check_same(found, wanted, protocol.find("local-sgd") < 20);
+          if (!memory) CHECK(found.hash == wanted.hash);
+          in_vain += found.gradients_computed - wanted.gradients_computed;
+        }
+      }
+    }
+  }
+  CHECK(in_vain > 100);
 }
 
 TEST_CASE("messages: what is sent whole has the bits of today, by every protocol") {

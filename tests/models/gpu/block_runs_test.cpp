@@ -372,6 +372,43 @@ TEST_CASE("blocks: what servers make of updates, and learners of models, conform
   check_runs(emulated(1, true), small_resnet, {some_protocols[1]}, compressed(of_steps[0]), 1e-9);
 }
 
+/// Bytes of messages are counted as the CPU counts them: the clock says so.
+void check_bytes_of_messages(const Place& place) {
+  Place reference = cpu();
+  reference.float64 = true;
+  for (const std::string& protocol :
+       {some_protocols[0], some_protocols[1], all_reduce, local_sgd}) {
+    CAPTURE(protocol);
+    const bool peers = protocol == all_reduce || protocol == local_sgd;
+    const Point point = point_from(
+        R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1},
+            "network": {"bandwidth": 100, "model_bytes": 4000)" +
+        std::string(peers ? R"(, "topology": "mesh", "latency": 0.1)" : "") +
+        R"(}}, "protocol": )" + protocol + R"(, "model": )" + small_minibatch + ", " +
+        compressed(R"({"kind": "qsgd", "levels": 3, "bucket": 64, "code": "elias",
+                       "memory": {"lambda": 0.5, "nu": 0.7}})") +
+        R"(, "stop": {"updates": 20}, "record": {"every_updates": 5}})");
+    const auto exact = device_on(reference, *point.model), tested = device_on(place, *point.model);
+    const RaceRecord wanted = run_cohort(point, *exact, 0, 1, 4096).front();
+    for (const RaceRecord& found : {run_cohort(point, *tested, 0, 2, 4096).front(),
+                                    run_cohort(point, *tested, 0, 1, 3).front()}) {
+      CHECK(found.totals.time == wanted.totals.time);
+      CHECK(found.learners[3].exchanged.sent == wanted.learners[3].exchanged.sent);
+      CHECK(found.gradients_computed == wanted.gradients_computed);
+      CHECK(near(found.curve.back().evaluation.loss, wanted.curve.back().evaluation.loss, 1e-9));
+    }
+  }
+}
+
+TEST_CASE("blocks: messages have the bytes that the CPU counts") {
+  check_bytes_of_messages(emulated(1, true));
+}
+
+TEST_CASE("cuda: messages have the bytes that the CPU counts") {
+  GRADRACE_NEEDS_CUDA();
+  check_bytes_of_messages(cuda(true));
+}
+
 TEST_CASE("blocks: factors that learners make together conform, with equal bits for any cohort") {
   for (const std::string kind : of_means) {
     CAPTURE(kind);
