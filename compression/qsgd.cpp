@@ -26,8 +26,8 @@ By Elias's code a bucket has 32 bits and the fewer of two codes of its levels, i
     of each l: a bit for its sign, l + 1
 
 and a message these of its buckets, in whole bytes, in proportion where the network's model is larger.  Its
-gradient is computed when it leaves, if it is cancelled on the way in vain.  Where nothing is trained, and of what a server
-sends back (`down`), it counts the bits that a bucket of d numbers has in the mean at most: 32 and the less of
+gradient is computed when it leaves, if it is cancelled on the way in vain.  Where nothing is trained a message counts
+the bits that a bucket of d numbers has in the mean at most: 32 and the less of
 
     m (3 + 3/2 log2(2 (s^2 + d) / m)),  m = s (s + sqrt(d)) numbers that are not 0
     d (log2(1 + (s^2 + min(d, s sqrt(d))) / d) / 2 + 2).)",

@@ -20,7 +20,9 @@ struct Results {
   std::vector<double> rate_factors;
   /// ||g||_2 of the mean of the gradients, or messages, of each update, if the tape wants them.
   std::vector<double> norms;
-  std::vector<double> bytes;             // of each message that is sent, if the tape wants them
+  /// Of each message that is sent, and of that of each update that is sent back, 0 where none is;
+  /// if the tape wants them.
+  std::vector<double> bytes, bytes_back;
   std::uint64_t gradients_computed = 0;  // forward passes made for this segment
   /// Of the parameters of the segment's live values, in that order; set but where a limit cut it.
   std::uint64_t hash = 0;

@@ -209,7 +209,8 @@ struct Tape {
   std::vector<Message> messages = {};  // likewise, then those of Race::codes; may be left out where
                                        // nothing is compressed
   bool wants_norms = false;            // Results::norms
-  double coded_numbers = 0;            // of a message, where Results::bytes are wanted
+  bool wants_bytes = false, wants_bytes_back = false;  // likewise
+  double coded_numbers = 0;                            // of a message, where they are
 };
 
 }  // namespace gradrace

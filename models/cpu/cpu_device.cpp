@@ -147,6 +147,8 @@ class CpuDevice final : public Device {
         case Step::Kind::update:
           update(run, program, number);
           if (run.tape.wants_norms) results.norms.push_back(norm_);
+          if (run.tape.wants_bytes_back)
+            results.bytes_back.push_back(std::exchange(bytes_back_, 0));
           break;
         case Step::Kind::send:
           send(run, program, step);
@@ -165,7 +167,7 @@ class CpuDevice final : public Device {
       }
     }
     results.gradients_computed = program.computed;
-    if (run.tape.coded_numbers > 0) results.bytes = bytes_;
+    if (run.tape.wants_bytes) results.bytes = bytes_;
     run.rate_factors.add(program, factors_, results);
     run.compression_error.add(
         program, errors_, run.joint ? &SlotEvaluation::uses : &SlotEvaluation::sent,
@@ -356,16 +358,15 @@ class CpuDevice final : public Device {
                 memory_back(run.layout, run.values[step.out].data()), &run.remembered_back};
     const std::span<Real> carried = run.kept_back(step.out).first(message.compressor->carried());
     std::ranges::copy(run.kept_back(step.base).first(carried.size()), carried.begin());
-    const double error = messages_
-                             .make(message, 1, false,
-                                   stream({run.tape.seed, run.tape.replica, Purpose::compression,
-                                           server, run.updates++}),
-                                   step_, memory, carried)
-                             .error;
+    const MadeMessage made = messages_.make(
+        message, 1, false,
+        stream({run.tape.seed, run.tape.replica, Purpose::compression, server, run.updates++}),
+        step_, memory, carried);
+    bytes_back_ = made.bytes;
     if (message.compressor->votes())
       for (Real& x : learnt(std::span<Real>(step_), statistics_)) x *= static_cast<Real>(rate);
     if (!message.compressor->joint()) return;
-    std::fill_n(errors_.begin() + step.first, step.count, error);
+    std::fill_n(errors_.begin() + step.first, step.count, made.error);
     for (Real& x : step_) x *= static_cast<Real>(rate);
   }
 
@@ -458,6 +459,7 @@ class CpuDevice final : public Device {
   std::vector<double> factors_;            // of the segment's uses, where a rule has a distance
   std::vector<double> disagreements_;      // of the segment's evaluations
   std::vector<double> errors_, bytes_;     // of the segment's messages
+  double bytes_back_ = 0;                  // of the last update's message
   double norm_ = 0;                        // of the last update, where the tape wants it
   double evaluation_seconds_ = 0;
   std::uint64_t evaluated_ = 0;  // values

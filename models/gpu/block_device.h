@@ -99,7 +99,8 @@ class BlockDevice final : public Device {
                        .rate_factors = RateFactors(tape),
                        .compresses = compresses(tape),
                        .wants_norms = tape.wants_norms,
-                       .wants_bytes = tape.coded_numbers > 0});
+                       .wants_bytes = tape.wants_bytes,
+                       .wants_bytes_back = tape.wants_bytes_back});
       const StateLayout& layout = add_run(tape).layout;
       beside = std::max<std::size_t>(beside, layout.numbers - layout.beside);
       for (const Recipe& recipe : tape.recipes) minibatch = std::max(minibatch, recipe.minibatch);
@@ -144,7 +145,7 @@ class BlockDevice final : public Device {
   struct RunOnHost {
     Lowering lowering;
     RateFactors rate_factors;
-    bool compresses = false, wants_norms = false, wants_bytes = false;
+    bool compresses = false, wants_norms = false, wants_bytes = false, wants_bytes_back = false;
     MeanSinceEvaluation compression_error = {};
     const Program* program = nullptr;  // of the wave; null: the run is over
     std::vector<Ticket> answers = {};  // of its evaluations
@@ -291,9 +292,9 @@ class BlockDevice final : public Device {
   /// Whether a run of the wave cannot go on without what the device finds.
   bool wants_answers(std::span<const Segment* const> wave) const {
     for (std::size_t i = 0; i < wave.size(); ++i)
-      if (wave[i] &&
-          (wave[i]->end != End::limit || !runs_[i].answers.empty() || !wave[i]->sent.empty() ||
-           !wave[i]->models.empty() || replay_.messages().are_of_means(i)))
+      if (wave[i] && (wave[i]->end != End::limit || !runs_[i].answers.empty() ||
+                      !wave[i]->sent.empty() || !wave[i]->models.empty() ||
+                      replay_.messages().are_of_means(i) || runs_[i].wants_bytes_back))
         return true;
     return factors_wanted();
   }
@@ -348,6 +349,7 @@ class BlockDevice final : public Device {
         const auto bytes = messages.bytes(i, *run.program);
         result.bytes.assign(bytes.begin(), bytes.end());
       }
+      if (run.wants_bytes_back) result.bytes_back = messages.bytes_back(i);
       if (run.wants_norms) result.norms = replay_.messages().norms(i);
       if (wave[i]->end == End::limit) continue;
       const std::size_t live = run.lowering.live().size() * parameters();

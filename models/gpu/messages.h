@@ -51,8 +51,8 @@ class Messages {
   void start(Launcher& launcher, std::span<const Tape> tapes, std::size_t parameters,
              std::size_t together) {
     runs_.assign(tapes.size(), {});
-    wants_bytes_ =
-        std::ranges::any_of(tapes, [](const Tape& tape) { return tape.coded_numbers > 0; });
+    wants_bytes_ = std::ranges::any_of(tapes, &Tape::wants_bytes);
+    wants_bytes_back_ = std::ranges::any_of(tapes, &Tape::wants_bytes_back);
     work_stride_ = 0;
     for (std::size_t i = 0; i < tapes.size(); ++i) {
       for (const Rule& rule : tapes[i].rules) {
@@ -119,6 +119,7 @@ class Messages {
     places_.grow(launcher, places_used_);
     reserve(launcher, errors_.device, count_);
     if (wants_bytes_) reserve(launcher, bytes_.device, count_);
+    if (wants_bytes_back_) reserve(launcher, bytes_back_.device, steps_.size());
     reserve(launcher, norms_.device, steps_.size());
     reserve(launcher, step_errors_.device, steps_.size());
   }
@@ -126,6 +127,7 @@ class Messages {
     errors_.fetch(launcher, count_), norms_.fetch(launcher, steps_.size());
     step_errors_.fetch(launcher, steps_.size());
     if (wants_bytes_) bytes_.fetch(launcher, count_);
+    if (wants_bytes_back_) bytes_back_.fetch(launcher, steps_.size());
   }
 
   /// Some of a list are made next.
@@ -152,9 +154,10 @@ class Messages {
     }
     if (const std::uint32_t count = steps_.count(round); count > 0)
       launch_all(launcher,
-                 kernels::StepKernel<Real>{cohort, steps_.data(round), weights, steps, work_.data(),
-                                           work_stride_, norms_.data() + steps_.begin(round),
-                                           step_errors_.data() + steps_.begin(round)},
+                 kernels::StepKernel<Real>{
+                     cohort, steps_.data(round), weights, steps, work_.data(), work_stride_,
+                     norms_.data() + steps_.begin(round), step_errors_.data() + steps_.begin(round),
+                     wants_bytes_back_ ? bytes_back_.data() + steps_.begin(round) : nullptr},
                  count);
     if (const std::uint32_t count = models_.count(round); count > 0)
       launch_all(launcher,
@@ -185,14 +188,16 @@ class Messages {
     return errors;
   }
   /// Of the updates of a run that wants them.
-  std::vector<double> norms(std::size_t run) const {
-    std::vector<double> norms;
-    for (const auto& [round, number] : runs_[run].norms)
-      norms.push_back(norms_.host[steps_.begin(round) + number]);
-    return norms;
-  }
+  std::vector<double> norms(std::size_t run) const { return of_steps(norms_.host, run); }
+  std::vector<double> bytes_back(std::size_t run) const { return of_steps(bytes_back_.host, run); }
 
  private:
+  std::vector<double> of_steps(const std::vector<double>& all, std::size_t run) const {
+    std::vector<double> result;
+    for (const auto& [round, number] : runs_[run].norms)
+      result.push_back(all[steps_.begin(round) + number]);
+    return result;
+  }
   double* bytes() const { return wants_bytes_ ? bytes_.data() : nullptr; }
   std::span<const double> of_messages(const std::vector<double>& all, std::size_t run,
                                       const Program& program) const {
@@ -216,7 +221,7 @@ class Messages {
     std::vector<std::pair<std::size_t, std::size_t>> norms = {};  // round and place there
   };
   std::vector<Run> runs_;
-  bool wants_bytes_ = false;
+  bool wants_bytes_ = false, wants_bytes_back_ = false;
 
   // Of the wave.
   std::uint64_t count_ = 0;
@@ -225,7 +230,7 @@ class Messages {
   Staged<kernels::MessageUse, Launcher> uses_;  // of each round
   Staged<kernels::ModelJob, Launcher> models_;  // likewise
   Staged<kernels::StepJob, Launcher> steps_;
-  Mirror<double, Launcher> errors_, norms_, step_errors_, bytes_;
+  Mirror<double, Launcher> errors_, norms_, step_errors_, bytes_, bytes_back_;
 };
 
 }  // namespace gradrace

@@ -33,11 +33,12 @@ static std::vector<Carriage> carried(const Race& race, bool asks) {
   for (const Plan& plan : race.plans) {
     carried.push_back({.down = full, .up = plan.bytes_of_message(full)});
     carried.back().coded = plan.message.compressor != nullptr;
-    carried.back().asked = asks && carried.back().coded;
+    carried.back().asked = asks && plan.message.compressor && plan.message.compressor->bytes_vary();
     carried.back().making_up = plan.encoding;
     carried.back().reading_up = plan.decoding;
     if (!plan.rule.back) continue;
     carried.back().sends_back = true;
+    carried.back().back_asked = asks && plan.rule.back->compressor->bytes_vary();
     carried.back().back = plan.rule.back->compressor->bytes(full / sizeof(float));
     carried.back().making_back = plan.encoding;
     carried.back().reading_back = plan.decoding;
@@ -137,6 +138,7 @@ bool Engine::depart(Learner& learner, std::uint32_t number, const Reading& readi
   if (transit_->postpone(number)) return false;
   take(learner, number, reading);
   transit_->depart(number, learner.gradient.draw, reading.version, reading.plan, time_);
+  if (transit_->waits()) tape_.want_answers();
   if (observer_) observer_->on_dispatch(learner.gradient, time_);
   return true;
 }

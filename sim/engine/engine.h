@@ -129,6 +129,15 @@ class Engine {
                        time_);
   }
 
+  /// An update has so many bytes as it is sent back.
+  void hear_back(double bytes) {
+    transit_->hear_back(race_.carried_bytes(bytes, race_.transit.network->model_bytes));
+  }
+  /// Learners set off who waited for that.
+  void go_on() {
+    if (transit_) transit_->go_on(time_);
+  }
+
   /// What becomes of a gradient that arrived.
   void settle(const GradientFacts& gradient, Ending ending) {
     Learner& learner = learners_[gradient.learner];

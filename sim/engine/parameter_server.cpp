@@ -125,7 +125,7 @@ void ParameterServer::send(const GradientFacts& gradient, bool lost) {
   const Message& message = race_.plans[gradient.plan].message;
   const bool remembers = message.memory.has_value();
   if (!message.compressor) return;
-  if (race_.coded_numbers > 0) return tape_.arrive(gradient.gradient);  // it was sent when it left
+  if (asks_) return tape_.arrive(gradient.gradient);  // it was sent when it left
   if (lost && !remembers) return;
   tape_.send(gradient.learner, remembers, message_of(gradient, lost));
 }

@@ -132,6 +132,7 @@ class ParameterServer final : private Server, public Owner {
   std::vector<Unused> unused_;  // [learner], where staleness is bounded; else none
   std::vector<Use> uses_;       // of an update; kept for its memory
   const bool has_messages_ = tape_.taped() && race_.has_messages();
+  const bool asks_ = has_messages_ && race_.asks_for_bytes();  // for their bytes
   std::uint32_t sending_ = 0;           // the learner whose message's bytes are asked for
   std::vector<double> dispatch_rates_;  // [learner], where messages are of steps; else none
   Books books_;

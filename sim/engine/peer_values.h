@@ -216,7 +216,7 @@ class PeerValues final : public Owner, private Peers {
   Observer* const observer_;
   const PeerNetwork* const network_;  // null: communication takes no time
   const bool has_messages_ = tape_.taped() && race_.has_messages();
-  const bool asks_ = has_messages_ && network_ && race_.coded_numbers > 0;  // for their bytes
+  const bool asks_ = has_messages_ && network_ && race_.asks_for_bytes();  // for their bytes
   Exchanges exchanges_;
   std::optional<Communicators> communicators_;
   Transfer transfer_;                                // kept for its memory

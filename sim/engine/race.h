@@ -72,8 +72,7 @@ struct Race {
   std::uint32_t compressed_from = 0;  // updates; if not 0, all plans stand twice, first as they are
                                       // from that update on
   std::shared_ptr<const Codes> codes;  // null: a plan's message has one code
-  double coded_numbers = 0;  // of a gradient as it is computed, where bytes of messages vary, and
-                             // take time; else 0
+  double coded_numbers = 0;  // of a gradient as it is computed, where bytes that vary are asked for
   std::uint64_t training_rows = 0;  // 0 without a training set
   Stop stop;
   EvaluationSchedule evaluations;
@@ -84,6 +83,18 @@ struct Race {
   bool has_messages() const {
     return std::ranges::any_of(plans,
                                [](const Plan& plan) { return plan.message.compressor != nullptr; });
+  }
+
+  /// Whether bytes of messages are known as they are made, and of updates that are sent back.
+  bool asks_for_bytes() const {
+    return coded_numbers > 0 && std::ranges::any_of(plans, [](const Plan& plan) {
+             return plan.message.compressor && plan.message.compressor->bytes_vary();
+           });
+  }
+  bool asks_for_bytes_back() const {
+    return coded_numbers > 0 && std::ranges::any_of(plans, [](const Plan& plan) {
+             return plan.rule.back && plan.rule.back->compressor->bytes_vary();
+           });
   }
 
   /// Of a message, of so many for the numbers that are computed, where the network's take `full`.

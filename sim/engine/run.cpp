@@ -67,7 +67,8 @@ void Run::take_answers(const Results& results) {
   if (!points.empty()) plane_->tell(last);
   norms_.insert(norms_.end(), results.norms.begin(), results.norms.end());
   bytes_.insert(bytes_.end(), results.bytes.begin(), results.bytes.end());
-  plane_->hear(results.norms, results.bytes);
+  bytes_back_.insert(bytes_back_.end(), results.bytes_back.begin(), results.bytes_back.end());
+  plane_->hear(results.norms, results.bytes, results.bytes_back);
   const bool judged = last_end_ == End::verdict || last_end_ == End::feedback;
   const bool reached = judged && meets(last, race_.stop);
   if (last_end_ != End::finished && !reached) return;
@@ -107,8 +108,9 @@ void Run::end_as_diverged() {
   record_.status = Status::diverged;
   Race again = race_;
   again.stop.loss = -std::numeric_limits<double>::infinity();  // a segment ends at each evaluation
-  TimingPlane plane(again, replica_, !bytes_.empty(), observer_, segment_limit_);
-  plane.hear(norms_, bytes_);
+  const bool asks = !bytes_.empty() || !bytes_back_.empty();
+  TimingPlane plane(again, replica_, asks, observer_, segment_limit_);
+  plane.hear(norms_, bytes_, bytes_back_);
   for (std::uint64_t made = 0; plane.next_segment().end != End::finished;) {
     made += plane.evaluations().size();
     if (protocol_listens_ && made > 0) plane.tell(heard_[made - 1]);
@@ -148,6 +150,8 @@ void drive(std::span<Run> cohort, Device* device, const std::function<bool()>& g
       tape.wants_norms = true;
     }
     tape.coded_numbers = run.race().coded_numbers;
+    tape.wants_bytes = run.race().asks_for_bytes();
+    tape.wants_bytes_back = run.race().asks_for_bytes_back();
     tapes.push_back(std::move(tape));
   }
   if (device) device->start(tapes);

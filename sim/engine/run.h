@@ -81,9 +81,9 @@ class Run {
   End last_end_ = End::limit;
   bool over_ = false;
   RunRecord record_;
-  std::uint64_t evaluations_ = 0;  // told
-  std::vector<double> norms_;      // of all updates, where codes go by them; likewise
-  std::vector<double> bytes_;      // of all messages, where these vary; likewise
+  std::uint64_t evaluations_ = 0;           // told
+  std::vector<double> norms_;               // of all updates, where codes go by them; likewise
+  std::vector<double> bytes_, bytes_back_;  // of all messages, where these vary; likewise
   std::vector<Evaluation> heard_;  // all, where the protocol listens: told again after a divergence
 };
 

@@ -112,6 +112,7 @@ const Segment& TimingPlane::next_segment() {
   if (!started_) start();
   if (answer_due_) answer();
   if (owner_->asked() > 0) tell_bytes();
+  engine_.go_on();
   using Clock = std::chrono::steady_clock;
   constexpr std::uint32_t most_steps = 1 << 20, seldom = 1 << 8;
   constexpr auto most_time = std::chrono::milliseconds(100);

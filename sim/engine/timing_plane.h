@@ -35,10 +35,12 @@ class TimingPlane {
   /// What the last evaluation of the segment found, for a protocol that asked.
   void tell(const Evaluation& answer) { answer_ = answer; }
 
-  /// Norms of the updates of the segment, for codes that go by them, and bytes of its messages,
-  /// where these vary.
-  void hear(std::span<const double> norms, std::span<const double> bytes) {
+  /// Norms of the updates of the segment, for codes that go by them, and bytes of its messages and
+  /// of its updates that are sent back, where these vary.
+  void hear(std::span<const double> norms, std::span<const double> bytes,
+            std::span<const double> bytes_back) {
     for (const double norm : norms) engine_.codes()->hear(norm);
+    for (const double bytes_of_update : bytes_back) engine_.hear_back(bytes_of_update);
     heard_.insert(heard_.end(), bytes.begin(), bytes.end());
   }
 

@@ -102,29 +102,34 @@ void Transit::depart(std::uint32_t learner, std::uint32_t draw, std::uint32_t ve
                      std::uint16_t plan, double now) {
   Way& way = ways_[learner];
   way.draw = draw;
-  const Carriage& carried = carried_[plan];
-  way.lacks = Way::none;
-  if (carried.sends_back && way.follows) [[unlikely]] {
-    const std::uint32_t lacks = version - way.version;
-    if (lacks * carried.back <= carried.down) way.lacks = lacks;
-  }
   way.reads = version;
   way.plan = plan;
-  if (!outgoing_) {
-    way.left = now;
-    for (const Shard& shard : shards_) way.left = std::max(way.left, shard.free_at);
-    return travel(learner, way.left);
-  }
-  way.place = Place::leaving;
-  way.coming = shards();
-  if (shards() > 1) {
+  way.left = 0;
+  for (const Shard& shard : shards_) way.left = std::max(way.left, shard.free_at);
+  if (shards() > 1 && outgoing_)
     for (std::uint32_t shard = 0; shard < shards(); ++shard)
       leaves_[std::size_t{learner} * shards() + shard] = std::max(now, shards_[shard].free_at);
-    return leave(learner, now);
-  }
-  const double departure = shards_.front().free_at;
-  if (departure <= now) return pull(learner, 0, now);
-  queue_.schedule(learner, departure, EventClass::arrival);
+  if (carried_[plan].back_asked && way.follows && version >= backs_.size()) [[unlikely]]
+    return departing_.push_back(learner);
+  set_off(learner, now);
+}
+
+void Transit::go_on(double now) {
+  for (const std::uint32_t learner : std::exchange(departing_, {})) set_off(learner, now);
+}
+
+void Transit::set_off(std::uint32_t learner, double now) {
+  Way& way = ways_[learner];
+  const Carriage& carried = carried_[way.plan];
+  way.lacks = Way::none;
+  if (carried.sends_back && way.follows) [[unlikely]]
+    if (bytes_lacking(way) <= carried.down) way.lacks = way.reads - way.version;
+  if (!outgoing_) return travel(learner, way.left = std::max(now, way.left));
+  way.place = Place::leaving;
+  way.coming = shards();
+  if (shards() > 1) return leave(learner, now);
+  if (way.left <= now) return pull(learner, 0, now);
+  queue_.schedule(learner, way.left, EventClass::arrival);
 }
 
 /// Of the model, what is to leave by now.
@@ -152,7 +157,7 @@ void Transit::pull(std::uint32_t learner, std::uint32_t shard, double now) {
   }
   way.place = Place::outgoing;
   const Carriage& carried = carried_[way.plan];
-  const double whole = way.lacks == Way::none ? carried.down : way.lacks * carried.back;
+  const double whole = way.lacks == Way::none ? carried.down : bytes_lacking(way);
   const double bytes = whole * shards_[shard].part;
   totals_[learner].received += shards() == 1 ? whole : bytes;
   outgoing_->begin(learner, shard, bytes, now);
@@ -354,6 +359,7 @@ TripFacts Transit::trip(std::uint32_t learner, double now) const {
 
 TripFacts Transit::end(std::uint32_t learner, double now) {
   Way& way = ways_[learner];
+  if (waits()) std::erase(departing_, learner);
   const TripFacts ended = trip(learner, now);
   totals_[learner].communicating += ended.communicating();
   if (!plain_) note_more(ended);

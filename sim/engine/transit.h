@@ -51,6 +51,7 @@ struct Carriage {
   bool coded = false;       // it is a message,
   bool asked = false;       // whose bytes are not known before it leaves
   bool sends_back = false;  // updates, as messages of so many bytes
+  bool back_asked = false;  // which are not known before the update is made
   double back = 0;
   double making_up = 0;     // time of a learner, of which its runtime ends
   double reading_up = 0;    // time of the server, for a gradient
@@ -135,6 +136,11 @@ class Transit {
   /// are sent back it pulls those that it lacks, and the model where that is less or it has none.
   void depart(std::uint32_t learner, std::uint32_t draw, std::uint32_t version, std::uint16_t plan,
               double now);
+  /// Bytes of the next update, where they are asked for.  A learner that pulls it waits for that,
+  /// until go_on().
+  void hear_back(double bytes) { backs_.push_back(backs_.back() + bytes); }
+  bool waits() const { return !departing_.empty(); }
+  void go_on(double now);
   /// True if the learner is down: its next minibatch is due when it is back.
   bool postpone(std::uint32_t learner);
   /// Whether a minibatch was due when the learner is back; now none is.
@@ -218,6 +224,11 @@ class Transit {
   double time_of_reading(const Way& way) const {
     return way.lacks == Way::none ? 0 : way.lacks * carried_[way.plan].reading_back;
   }
+  void set_off(std::uint32_t learner, double now);
+  double bytes_lacking(const Way& way) const {
+    if (carried_[way.plan].back_asked) return backs_[way.reads] - backs_[way.version];
+    return (way.reads - way.version) * carried_[way.plan].back;
+  }
   void leave(std::uint32_t learner, double now);
   void pull(std::uint32_t learner, std::uint32_t shard, double now);
   double latency(std::uint32_t learner, Purpose purpose) const;
@@ -271,9 +282,11 @@ class Transit {
   std::vector<ExchangeTotals> totals_;  // likewise
   std::vector<Shard> shards_;           // count_, each of which stands for alike_
   std::optional<ShardLinks> outgoing_, incoming_;
-  std::vector<double> leaves_;          // [learner, shard]: when a part of a model will leave
-  std::vector<std::uint32_t> untaken_;  // parts of the learners' gradients and the timer
-  std::optional<Machines> machines_;    // empty: none fails
+  std::vector<double> backs_{0};          // [version]: bytes of the updates in it, if asked for
+  std::vector<std::uint32_t> departing_;  // learners that wait for the next
+  std::vector<double> leaves_;            // [learner, shard]: when a part of a model will leave
+  std::vector<std::uint32_t> untaken_;    // parts of the learners' gradients and the timer
+  std::optional<Machines> machines_;      // empty: none fails
 };
 
 }  // namespace gradrace

@@ -107,7 +107,13 @@ struct DirectLoop {
         memory[l][j] += of_models ? 0 : lambda * sent[j];
       }
     }
-    for (std::size_t j = 0; j < 200; ++j) w[j] += of_models ? sum[j] : -eta * sum[j];
+    for (double& x : sum) x *= of_models ? 1 : eta;
+    if (sends_back) {
+      const std::vector<double> p = sum;
+      point.compressor()->pass(sum, stream({point.seed, 0, Purpose::compression, ~0u, n}));
+      bytes_back = bytes_of(p, sum, s, bucket);
+    }
+    for (std::size_t j = 0; j < 200; ++j) w[j] += of_models ? sum[j] : -sum[j];
     return all;
   }
   /// By models before the last exchange, at which a run ends.
@@ -124,7 +130,8 @@ struct DirectLoop {
   std::vector<std::vector<double>> memory;
   std::uint32_t learners;
   double lambda = 0, nu = 1;
-  bool of_models = false;
+  bool of_models = false, sends_back = false;
+  double bytes_back = 800;  // of what is pulled next: a model at first
 };
 
 const std::string mesh = R"("topology": "mesh", "latency": 0.25, )";
@@ -148,17 +155,20 @@ TEST_CASE("elias: a message has the bytes of its code, written out bit by bit") 
 
 // A server, and a learner for which all is told at once: model, minibatch, message.
 TEST_CASE("elias: the clock has each message's own bytes, of a slow link") {
-  for (const auto& [memory, lambda, nu] :
+  for (const auto& [keys, lambda, nu] :
        {std::tuple(std::string(), 0.0, 1.0),
-        {std::string(R"(, "memory": {"lambda": 0.5, "nu": 0.7})"), 0.5, 0.7}})
+        {std::string(R"(, "memory": {"lambda": 0.5, "nu": 0.7})"), 0.5, 0.7},
+        {std::string(R"(, "down": "same")"), 0.0, 1.0}})
     for (const int share : {1, 10}) {
-      const Point point = point_of(R"({"kind": "sync"})", 1, "", memory, share);
+      const Point point = point_of(R"({"kind": "sync"})", 1, "", keys, share);
       DirectLoop loop(point, 1);
       loop.lambda = lambda, loop.nu = nu;
-      double time = 0, pushed = 0;
+      loop.sends_back = keys.find("down") != std::string::npos;
+      double time = 0, pushed = 0, pulled = 0;
       for (std::uint32_t n = 0; n < steps; ++n) {
-        const double bytes = share * loop.step(n)[0];
-        time += share * 8.0;
+        const double down = share * loop.bytes_back, bytes = share * loop.step(n)[0];
+        time += down / 100;
+        pulled += down;
         time += 1;
         time += bytes / 100;
         pushed += bytes;
@@ -166,6 +176,8 @@ TEST_CASE("elias: the clock has each message's own bytes, of a slow link") {
       const RaceRecord record = run_training(point);
       CHECK(record.totals.time == doctest::Approx(time).epsilon(1e-15));
       CHECK(record.learners[0].exchanged.sent == pushed);
+      if (!loop.sends_back) pulled += share * 800;  // which begins as the run ends
+      CHECK(record.learners[0].exchanged.received == pulled);
       CHECK(record.curve.back().evaluation.loss == doctest::Approx(loop.loss()).epsilon(1e-12));
       CHECK(pushed < 0.9 * steps * point.compressor()->bytes(200.0 * share));
     }
@@ -205,8 +217,9 @@ TEST_CASE("elias: runs have equal bits however they are cut, by every protocol")
   for (const std::string& protocol : protocols) {
     CAPTURE(protocol);
     const bool peers = protocol.find("all-reduce") < 20 || protocol.find("local-sgd") < 20;
-    const Point point =
-        point_of(protocol, 8, peers ? mesh : "", R"(, "memory": {"lambda": 0.5, "nu": 0.7})");
+    const std::string down = R"(, "down": {"kind": "qsgd", "levels": 7, "code": "elias"})";
+    const Point point = point_of(protocol, 8, peers ? mesh : "",
+                                 R"(, "memory": {"lambda": 0.5, "nu": 0.7})" + (peers ? "" : down));
     const Race race = point.race();
     const RaceRecord record = run_training(point);
     CHECK(record.status == Status::finished);

@@ -598,7 +598,7 @@ struct StepKernel {
   Real* steps;         // [runs, parameters]
   double* work;        // [runs, work_stride]
   std::uint64_t work_stride;
-  double *norms, *errors;  // [jobs]: of the mean of the gradients; as of gradients
+  double *norms, *errors, *bytes;  // [jobs]: of the mean of the gradients; as of gradients
 
   static constexpr std::uint32_t threads = 256, at_once = 1;
   static std::size_t shared_numbers() { return scratch_numbers; }
@@ -618,6 +618,7 @@ struct StepKernel {
     const double squares =
         sum(block, n, [=](std::uint32_t j) { return static_cast<double>(step[j]) * step[j]; });
     if (block.thread() == 0) norms[number] = std::sqrt(squares) / rate;
+    if (block.thread() == 0 && bytes != nullptr) bytes[number] = 0;
     const KernelRule rule = cohort.rules[run.first_rule + update.rule];
     const Real* const base = values.at(run, update.run, update.base).w;
     Real* const out = values.at(run, update.run, update.out).w;
@@ -642,6 +643,7 @@ struct StepKernel {
                            remembers ? out + run.memory_back : nullptr},
           [=](std::uint32_t j) { return step[j]; });
       if (block.thread() == 0) errors[number] = error.squared / error.of;
+      if (block.thread() == 0 && bytes != nullptr) bytes[number] = error.bytes();
       if (message.votes)
         each(block, n, [=](std::uint32_t j) { step[j] *= static_cast<Real>(rate); });
       if (message.joint) {

@@ -30,12 +30,17 @@ void CountedReplay::replay(std::span<const Segment* const> wave, std::span<Resul
     for (const Step& step : program.steps)
       if (step.kind == Step::Kind::measure) measure(results[run].evaluations[step.first]);
     results[run].gradients_computed = program.computed;
-    const auto updates = std::ranges::count(program.steps, Step::Kind::update, &Step::kind);
-    if (counted.tape.coded_numbers > 0)
-      results[run].bytes.assign(
-          program.sent.size() + program.models.size(),
-          counted.tape.messages[0].compressor->bytes(counted.tape.coded_numbers));
-    if (counted.tape.wants_norms) results[run].norms.assign(static_cast<std::size_t>(updates), 1.0);
+    const auto updates = static_cast<std::size_t>(
+        std::ranges::count(program.steps, Step::Kind::update, &Step::kind));
+    const std::size_t sent = program.sent.size() + program.models.size();
+    const auto bytes_of = [&tape = counted.tape](const Message& message) {
+      return message.compressor->bytes(tape.coded_numbers);
+    };
+    if (counted.tape.wants_bytes)
+      results[run].bytes.assign(sent, bytes_of(counted.tape.messages[0]));
+    if (counted.tape.wants_bytes_back)
+      results[run].bytes_back.assign(updates, bytes_of(*counted.tape.rules[0].back));
+    if (counted.tape.wants_norms) results[run].norms.assign(updates, 1.0);
   }
 }
 

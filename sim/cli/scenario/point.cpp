@@ -202,7 +202,9 @@ Race Point::race() const {
   race.compressed_from = compressed_from;
   if (with_compression() && with_model())
     race.codes = codes(static_cast<double>(model->value_layout().numbers));
-  if (bytes_vary())
+  const auto& links = cluster.transit.network;
+  const bool carried = links ? links->carries() : cluster.peers && cluster.peers->model_bytes > 0;
+  if (carried && with_compression() && with_model())
     for (const Tensor& tensor : model->tensors()) race.coded_numbers += tensor.numbers();
   const bool epochs_matter = with_model() || stop.epochs || evaluations.every_epochs ||
                              make_protocol()->traits().needs_epochs;

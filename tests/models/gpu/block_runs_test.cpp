@@ -386,7 +386,9 @@ void check_bytes_of_messages(const Place& place) {
         std::string(peers ? R"(, "topology": "mesh", "latency": 0.1)" : "") +
         R"(}}, "protocol": )" + protocol + R"(, "model": )" + small_minibatch + ", " +
         compressed(R"({"kind": "qsgd", "levels": 3, "bucket": 64, "code": "elias",
-                       "memory": {"lambda": 0.5, "nu": 0.7}})") +
+                       "memory": {"lambda": 0.5, "nu": 0.7})" +
+                   std::string(peers ? "}" : R"(, "down": {"kind": "qsgd", "levels": 7,
+                       "code": "elias"}})")) +
         R"(, "stop": {"updates": 20}, "record": {"every_updates": 5}})");
     const auto exact = device_on(reference, *point.model), tested = device_on(place, *point.model);
     const RaceRecord wanted = run_cohort(point, *exact, 0, 1, 4096).front();
