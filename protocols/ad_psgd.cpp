@@ -172,9 +172,20 @@ class AdPsgd final : public PeerProtocol {
   std::pair<double, double> exchange_times(const PeerNetwork* network) const {
     if (pair_cost_) return {*pair_cost_, *pair_cost_};
     if (!network) return {0, 0};
-    const auto with = [&](std::uint32_t other) {
-      return undisturbed(*network, pair_transfer(*network, 0, other, network->model_bytes));
+    const auto between = [&](std::uint32_t one, std::uint32_t other) {
+      return undisturbed(*network, pair_transfer(*network, one, other, network->model_bytes));
     };
+    if (!network->regions.empty()) {
+      std::pair<double, double> extremes(between(0, 0), between(0, 0));
+      for (std::uint32_t one = 0; one < graph_.learners(); one += network->per_node) {
+        for (std::uint32_t other = 0; other <= one; other += network->per_node) {
+          extremes.first = std::min(extremes.first, between(one, other));
+          extremes.second = std::max(extremes.second, between(one, other));
+        }
+      }
+      return extremes;
+    }
+    const auto with = [&](std::uint32_t other) { return between(0, other); };
     const std::uint32_t far = network->per_node;  // the first of the next node
     const bool apart = far > 0 && far < graph_.learners();
     return std::minmax({with(1), with(apart ? far : 1)});

@@ -197,8 +197,9 @@ class DPsgd final : public PeerProtocol {
     if (!network) return found;
     const std::uint32_t P = graph_.learners();
     const bool mesh = network->per_node == 0, complete = graph_.degree() == P - 1;
-    // Of a complete graph the learners of one node are alike, and so are all nodes but the last.
-    const std::uint32_t apart = complete ? std::max(1u, P - 1) : 1;
+    // Of a complete graph the learners of one node are alike, and so are all nodes but the last,
+    // unless they are regions.
+    const std::uint32_t apart = complete && network->regions.empty() ? std::max(1u, P - 1) : 1;
     for (std::uint32_t learner = 0; learner < (mesh ? 1 : P); learner += apart) {
       const Transfer transfer = neighbour_transfer(*network, learner, graph_.hears(learner),
                                                    graph_.heard_by(learner), network->model_bytes);

@@ -24,6 +24,7 @@ class Way {
   }
 
   void inside() { pass(network_.inside); }
+  void from(std::uint32_t one, std::uint32_t to) { pass(network_.link(one, to)); }
   void between() { pass(network_.between); }
   void nic(std::uint32_t node, std::uint32_t out, std::uint32_t in) {
     between();
@@ -83,10 +84,24 @@ void for_each_node(const PeerNetwork& network, std::span<const std::uint32_t> me
   }
 }
 
+template <class Step>
+void add_links(Way& way, std::span<const std::uint32_t> members, std::uint32_t steps, bool both,
+               Step partners) {
+  for (std::uint32_t step = 0; step < steps; ++step) {
+    for (std::uint32_t place = 0; place < members.size(); ++place) {
+      const std::uint32_t to = partners(place, step).to;
+      if (to == nobody) continue;
+      way.from(members[place], members[to]);
+      if (both) way.from(members[to], members[place]);
+    }
+  }
+}
+
 /// `partners(place, step)`, which goes `both` ways: once more with senders and receivers exchanged.
 template <class Step>
 void add_steps(Way& way, const PeerNetwork& network, std::span<const std::uint32_t> members,
                std::uint32_t steps, bool both, Step partners) {
+  if (!network.regions.empty()) return add_links(way, members, steps, both, partners);
   for_each_node(network, members, [&](std::uint32_t node, std::uint32_t begin, std::uint32_t end) {
     std::uint32_t most_out = 0, most_in = 0;
     bool inside = false;
@@ -113,7 +128,8 @@ void add_steps(Way& way, const PeerNetwork& network, std::span<const std::uint32
 static Transfer moved(const PeerNetwork& network, std::span<const std::uint32_t> members,
                       double bytes, Transfer spent) {
   const auto g = static_cast<std::uint32_t>(members.size());
-  const bool one_node = network.node(members.front()) == network.node(members.back());
+  const bool one_node =
+      network.regions.empty() && network.node(members.front()) == network.node(members.back());
   Way way(network, std::move(spent));
   if (one_node) way.inside();
   const std::uint32_t steps = ceil_log2(g);
@@ -141,7 +157,11 @@ static Transfer moved(const PeerNetwork& network, std::span<const std::uint32_t>
       }
       return way.transfer(2.0 * steps, 2.0 * steps * bytes);
     case Collective::server:
-      if (!one_node) {
+      if (!network.regions.empty()) {
+        add_links(way, members, 1, true, [](std::uint32_t place, std::uint32_t) {
+          return Partners{place > 0 ? 0 : nobody, nobody};
+        });
+      } else if (!one_node) {
         way.inside();
         for_each_node(network, members, [&](std::uint32_t node, std::uint32_t, std::uint32_t) {
           way.nic(node, 1, 1);
@@ -155,6 +175,12 @@ static Transfer moved(const PeerNetwork& network, std::span<const std::uint32_t>
 Transfer collective_transfer(const PeerNetwork& network, std::span<const std::uint32_t> members,
                              double bytes, Transfer spent) {
   if (members.size() < 2) return {};
+  std::vector<std::uint32_t> in_order;
+  if (!network.ring.empty()) {
+    in_order.assign(members.begin(), members.end());
+    std::ranges::sort(in_order, {}, [&](std::uint32_t learner) { return network.ring[learner]; });
+    members = in_order;
+  }
   Transfer transfer = moved(network, members, bytes, std::move(spent));
   transfer.latency *= network.rounds;
   const bool all = network.collective == Collective::gather;
@@ -195,7 +221,10 @@ Transfer pair_transfer(const PeerNetwork& network, std::uint32_t one, std::uint3
                        double bytes, Transfer spent) {
   Way way(network, std::move(spent));
   const std::uint32_t here = network.node(one), there = network.node(other);
-  if (here == there) {
+  if (!network.regions.empty()) {
+    way.from(one, other);
+    way.from(other, one);
+  } else if (here == there) {
     way.inside();
   } else {
     way.nic(here, 1, 1);
@@ -211,6 +240,11 @@ Transfer neighbour_transfer(const PeerNetwork& network, std::uint32_t learner,
   const std::uint32_t here = network.node(learner);
   const auto near = [&](std::uint32_t other) { return network.node(other) == here; };
   Way way(network, std::move(spent));
+  if (!network.regions.empty()) {
+    for (const std::uint32_t other : hears) way.from(other, learner);
+    for (const std::uint32_t other : heard_by) way.from(learner, other);
+    return way.transfer(1, static_cast<double>(hears.size()) * bytes);
+  }
   if (std::ranges::any_of(hears, near) || std::ranges::any_of(heard_by, near)) way.inside();
   const bool out = !std::ranges::all_of(heard_by, near), in = !std::ranges::all_of(hears, near);
   if (out || in) way.nic(here, out, in);

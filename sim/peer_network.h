@@ -19,11 +19,14 @@ enum class Collective : std::uint8_t { ring, halving_doubling, tree, server, gat
 
 /// Learners that send messages to one another.  In a mesh each has a link of its own, the same each
 /// way.  In a cluster of nodes, which learners are numbered by, it has one inside its node, and the
-/// node has a network card (NIC), `between`, each way.
+/// node has a network card (NIC), `between`, each way.  Nodes may be `regions`: each learner then
+/// has links of its own to all others.
 struct PeerNetwork {
-  std::uint32_t per_node = 0;  // learners in a node, fewer in the last; 0: a mesh
-  Link inside, between;        // a mesh has links as those inside a node
-  bool shared = true;          // exchanges divide a NIC's bandwidth
+  std::uint32_t per_node = 0;                   // learners in a node, fewer in the last; 0: a mesh
+  Link inside, between;                         // a mesh has links as those inside a node
+  std::vector<std::vector<Link>> regions = {};  // [from][to], in place of the two; empty: none
+  std::vector<std::uint32_t> ring = {};         // [learner]: its place in rings; empty: its number
+  bool shared = true;                           // exchanges divide a NIC's bandwidth
   double model_bytes = 0;
   Collective collective = Collective::ring;
   double communicator_setup = 0;     // time
@@ -32,6 +35,10 @@ struct PeerNetwork {
   std::uint32_t rounds = 1;          // collectives, each with its latencies, that share the bytes
 
   std::uint32_t node(std::uint32_t learner) const { return per_node > 0 ? learner / per_node : 0; }
+  /// Where there are regions.
+  const Link& link(std::uint32_t from, std::uint32_t to) const {
+    return regions[node(from)][node(to)];
+  }
 };
 
 /// The most messages of one exchange that pass a node's NIC together.
@@ -71,11 +78,11 @@ struct Traffic {
 /// Gropp, Int. J. High Perform. Comput. Appl. 19(1), 2005; a server has one link each way).  One
 /// member alone needs nothing.
 ///
-/// Who sends to whom: a ring goes in the order of numbers.  In step k of halving-doubling a
-/// member's partner has the other k-th bit in its place; where g is no power of two it sends s
-/// places on, s = ceil(g / 2^k) (Träff, Optimal, non-pipelined reduce-scatter and allreduce
-/// algorithms, 2024).  The tree is binomial, with the first member as its root.  The server stands
-/// in the first member's node and takes one message at a time.
+/// Who sends to whom: a ring goes in the order of numbers, or of `ring`.  In step k of
+/// halving-doubling a member's partner has the other k-th bit in its place; where g is no power of
+/// two it sends s places on, s = ceil(g / 2^k) (Träff, Optimal, non-pipelined reduce-scatter and
+/// allreduce algorithms, 2024).  The tree is binomial, with the first member as its root.  The
+/// server stands in the first member's node and takes one message at a time.
 ///
 /// `spent`, here and below: one whose memory is used again.
 Transfer collective_transfer(const PeerNetwork& network, std::span<const std::uint32_t> members,

@@ -94,6 +94,7 @@ class StaticGroups final : public GroupSchedule {
   bool are_alike(const PeerNetwork* network) const {
     if (steps_.size() % per_node != 0) return false;
     if (!network) return true;
+    if (!network->regions.empty()) return false;
     const std::size_t sets = 3 * steps_.size() / per_node + 2;
     return network->per_node % per_node == 0 &&
            steps_.size() % std::max(1u, network->per_node) == 0 &&

@@ -164,6 +164,24 @@ TEST_CASE("theory of peers: constant runtimes in nodes, as simulated") {
         doctest::Approx(1 + 0.125 + 2 * 7 / 14.0).epsilon(1e-12));
 }
 
+// Two regions of four; the slower way between them has a latency of 1 / 8 and 14 bytes a unit.
+TEST_CASE("theory of peers: constant runtimes in regions, as simulated") {
+  PeerNetwork network = mesh(0, 1);
+  network.per_node = 4;
+  network.regions = {{{0, 56}, {0.125, 14}}, {{0.0625, 28}, {0, 56}}};
+  const double T = 14 * 0.125 + 1.75 / 2;
+  check_exact(8, all_reduce(), network, 1 + T);
+  check_exact(8, local_sgd(4), network, 1 + T / 4);
+  check_exact(8, dasgd(4, 0), network, 1 + T / 4);
+  check_exact(8, d_psgd("complete", "adapt-first"), network, 1 + 0.125 + 3.5);
+  check_exact(8, d_psgd("ring", "adapt-first"), network, 1 + 0.125 + 1);
+  check_exact(8, partial_reduce(8), network, (1 + T) / 8);
+  const std::string ad_psgd = R"({"kind": "ad-psgd", "graph": "bipartite-exponential"})";
+  for (const auto& protocol :
+       {partial_reduce(4), ripples("static"), ripples("group-division"), ad_psgd})
+    check_bound(8, protocol, network, one, Basis::lower);
+}
+
 TEST_CASE("theory of peers: buckets hide what the backward pass covers") {
   const PeerNetwork network = mesh(1 / 64.0, 12.25);
   for (const int buckets : {1, 2, 4}) {

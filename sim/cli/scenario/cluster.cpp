@@ -176,6 +176,7 @@ void visit_cluster(Fields& fields, Cluster& cluster) {
   }
   if (network.server)
     cluster.transit.network = std::make_shared<const ServerLinks>(*std::move(network.server));
+  place_in_ring(fields, network, cluster.learners);
   cluster.peers = network.peers;
   visit_server(fields, cluster.transit.server);
   visit_failures(fields, cluster.transit.failures, cluster.learners);

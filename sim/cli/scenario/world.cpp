@@ -74,6 +74,7 @@ void examine_collectives(Fields& fields, const PeerNetwork& network, const AnyPr
   examine("collective", network.collective == usual.collective);
   examine("communicator_setup", network.communicator_setup == usual.communicator_setup);
   examine("communicators", network.communicators == usual.communicators);
+  examine("ring", network.ring.empty());
   fields.idle("cluster.network.communicators",
               has_collectives(protocol) && protocol->traits().one_group &&
                   network.communicators != usual.communicators,
@@ -84,7 +85,8 @@ void examine_collectives(Fields& fields, const PeerNetwork& network, const AnyPr
 /// Of nodes, which several learners may share.
 void examine_cards(Fields& fields, const PeerNetwork& network, std::uint32_t learners) {
   const Link& card = network.between;
-  const bool passes = network.per_node == 1 || network.per_node < learners;
+  const bool passes =
+      !network.regions.empty() || network.per_node == 1 || network.per_node < learners;
   const auto examine = [&](const std::string& key, bool is_said, const std::string& allowed) {
     fields.idle("cluster.network." + key, !passes && is_said,
                 "says nothing where one node has all learners", allowed);

@@ -110,6 +110,51 @@ TEST_CASE("network: nodes") {
   CHECK(network.communicators == 9);
 }
 
+TEST_CASE("network: regions, and the order of a ring") {
+  const auto regions = [](const std::string& more) {
+    return read(R"({"topology": "regions", "per_region": 4, "model_bytes": 8, "regions": [)" +
+                more + "}");
+  };
+  const std::string rows = R"({"bandwidth": [4, 2], "latency": 1}, {"latency": [2, 3]}])";
+  const Read plain = regions(rows);
+  CHECK(plain.problems.empty());
+  REQUIRE(plain.cluster.peers);
+  const PeerNetwork& network = *plain.cluster.peers;
+  CHECK(network.link(0, 3).bandwidth == 4);
+  CHECK(network.link(3, 4).bandwidth == 2);
+  CHECK(network.link(3, 4).latency == 1);
+  CHECK(network.link(4, 0).latency == 2);
+  CHECK(std::isinf(network.link(7, 7).bandwidth));
+  CHECK(network.ring.empty());
+  using Places = std::vector<std::uint32_t>;
+  CHECK(regions(rows + R"(, "ring": [1, 0, 2, 3, 4, 5, 7, 6])").cluster.peers->ring ==
+        Places{1, 0, 2, 3, 4, 5, 7, 6});
+  const Read best = regions(rows + R"(, "ring": "best")");
+  // From region 1 to itself takes the longest.
+  CHECK(best.cluster.peers->ring == Places{0, 2, 4, 6, 1, 3, 5, 7});
+  CHECK(best.resolved.find(R"("ring":"best")") != std::string::npos);
+
+  const auto refused = [&](const std::string& more) {
+    const std::string all = regions(more).problems;
+    return all.substr(0, all.find('\n'));
+  };
+  CHECK(
+      refused(R"({"bandwidth": [1, 2, 3]}, {}])") ==
+      "cluster.network.regions[0].bandwidth: has 3 numbers, and there are 2 rows: the matrix must "
+      "be square");
+  CHECK(
+      refused(R"({}, {"latency": [1]}])") ==
+      "cluster.network.regions[1].latency: has 1 numbers, and there are 2 rows: the matrix must be "
+      "square");
+  CHECK(refused(R"({}])") ==
+        "cluster.network.regions: have room for 4 learners, and there are 8 (cluster.learners)");
+  for (const char* ring : {"[0, 1]", "[0, 1, 2, 3, 4, 5, 6, 6]", "[0, 1, 2, 3, 4, 5, 6, 8]"})
+    CHECK(refused(rows + R"(, "ring": )" + ring) ==
+          "cluster.network.ring: does not go through each learner once");
+  CHECK(refused(R"({"bandwidth": 1e-300}, {}])")
+            .starts_with("cluster.network.regions[0].bandwidth: makes a transfer"));
+}
+
 TEST_CASE("network: each collective by its name") {
   const std::pair<const char*, Collective> names[] = {
       {"ring", Collective::ring},

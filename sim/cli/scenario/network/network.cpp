@@ -8,10 +8,11 @@
 
 namespace gradrace {
 
-extern const TopologyEntry star_entry, mesh_entry, nodes_entry;
+extern const TopologyEntry star_entry, mesh_entry, nodes_entry, regions_entry;
 
 const TopologyCatalog& topology_catalog() {
-  static constexpr const TopologyEntry* entries[] = {&star_entry, &mesh_entry, &nodes_entry};
+  static constexpr const TopologyEntry* entries[] = {&star_entry, &mesh_entry, &nodes_entry,
+                                                     &regions_entry};
   static constexpr TopologyCatalog catalog{"networks", "topology", entries, "star", true};
   return catalog;
 }
@@ -56,10 +57,10 @@ void visit_exchanges(Fields& fields, PeerNetwork& network) {
       network.communicator_setup == 0 && network.communicators != PeerNetwork().communicators,
       "says nothing where a group needs no setup", "communicator_setup > 0 beside it");
   if (network.model_bytes > 0) return;
-  for (const Link& link : {network.inside, network.between}) {
-    if (std::isinf(link.bandwidth)) continue;
-    return fields.complain("model_bytes", "is missing, and a bandwidth says nothing without it");
-  }
+  const auto carries = [](const Link& link) { return !std::isinf(link.bandwidth); };
+  bool any = carries(network.inside) || carries(network.between);
+  for (const auto& row : network.regions) any = any || std::ranges::any_of(row, carries);
+  if (any) fields.complain("model_bytes", "is missing, and a bandwidth says nothing without it");
 }
 
 }  // namespace gradrace

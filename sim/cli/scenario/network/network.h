@@ -8,10 +8,17 @@
 
 namespace gradrace {
 
+/// In which order rings go through the learners; neither: by number.
+struct Ring {
+  bool best = false;
+  std::vector<std::uint64_t> order = {};
+};
+
 /// What a scenario says of the ways between its machines: one of the two.
 struct ClusterNetwork {
   std::optional<ServerLinks> server;
   std::optional<PeerNetwork> peers;
+  Ring ring = {};
 };
 
 using TopologyEntry = Entry<ClusterNetwork>;
@@ -23,6 +30,10 @@ void check_transfer(Fields& fields, std::string_view key, double time);
 
 /// Latency and bandwidth of a link in the open object.
 void visit_link(Fields& fields, Link& link);
+
+/// Where there are regions: the learners' places in rings.  At the keys of the cluster it complains
+/// of learners without a region and of an order that lacks some.
+void place_in_ring(Fields& fields, ClusterNetwork& network, std::uint32_t learners);
 
 /// The keys that networks of peers have in common, of which the links are read.
 void visit_exchanges(Fields& fields, PeerNetwork& network);
