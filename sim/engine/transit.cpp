@@ -44,10 +44,14 @@ Transit::Transit(const TransitFacts& facts, std::vector<Carriage> carried, const
   if (!links_.carries()) return;
   if (shards() > 1) leaves_.resize(std::size_t{learners} * shards());
   const double bandwidth = links_.bandwidth.value_or(SharedLink::unlimited);
-  std::vector<double> cards = links_.card_bandwidths;
-  for (double& card : cards) card /= alike_;
-  outgoing_.emplace(bandwidth, cards, shards(), learners, queue, slot(outgoing));
-  incoming_.emplace(bandwidth, cards, shards(), learners, queue, slot(incoming));
+  const auto of_one_part = [this](std::vector<double> cards) {
+    for (double& card : cards) card /= alike_;
+    return cards;
+  };
+  outgoing_.emplace(bandwidth, of_one_part(links_.down.bandwidths), shards(), learners, queue,
+                    slot(outgoing));
+  incoming_.emplace(bandwidth, of_one_part(links_.up.bandwidths), shards(), learners, queue,
+                    slot(incoming));
 }
 
 std::uint32_t Transit::slots(const TransitFacts& facts, std::uint32_t learners) {
@@ -177,18 +181,18 @@ void Transit::travel(std::uint32_t learner, double from) {
   way.follows = carried_[way.plan].sends_back;
   if (overlaps_computing_) [[unlikely]]
     return travel_while_computing(learner, from);
-  const double card = links_.latency(learner);
-  way.begin = from + latency(learner, Purpose::pull) + card;
+  way.begin = from + latency(learner, Purpose::pull) + links_.down.latency(learner);
   way.begin += time_of_reading(way);
   way.runtime = runtime_(learner, way.begin);
   const double computed = way.begin + way.runtime;
-  queue_.schedule(learner, computed + latency(learner, Purpose::push) + card, EventClass::arrival);
+  const double push = latency(learner, Purpose::push);
+  queue_.schedule(learner, computed + push + links_.up.latency(learner), EventClass::arrival);
 }
 
 /// The model's first bytes leave.
 void Transit::begin_computing(std::uint32_t learner) {
   Way& way = ways_[learner];
-  way.begin = way.left + latency(learner, Purpose::pull) + links_.latency(learner);
+  way.begin = way.left + latency(learner, Purpose::pull) + links_.down.latency(learner);
   way.runtime = runtime_(learner, way.begin);
 }
 
@@ -196,11 +200,10 @@ void Transit::begin_computing(std::uint32_t learner) {
 void Transit::travel_while_computing(std::uint32_t learner, double from) {
   const Way& way = ways_[learner];
   Overlap& its = overlaps_[learner];
-  const double card = links_.latency(learner);
-  its.there = from + latency(learner, Purpose::pull) + card;
+  its.there = from + latency(learner, Purpose::pull) + links_.down.latency(learner);
   its.backward = std::max(way.begin + forward(way), its.there);
   its.end = its.backward + (way.runtime - forward(way));
-  const double push = latency(learner, Purpose::push) + card;
+  const double push = latency(learner, Purpose::push) + links_.up.latency(learner);
   its.leaves = its.end + push;
   queue_.schedule(learner, its.backward + push, EventClass::arrival);
 }

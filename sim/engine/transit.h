@@ -30,19 +30,24 @@ namespace gradrace {
 /// as the model's bytes do and ends no earlier than they; the rest is the backward pass, with which
 /// the gradient's bytes begin, to be there no earlier than it has ended.
 struct ServerLinks {
+  /// Of the learners in turn, what passes them in one direction.
+  struct Cards {
+    std::vector<double> bandwidths = {};  // empty: no limit
+    std::vector<double> latencies{0};     // of a message
+    double latency(std::uint32_t learner) const {
+      if (latencies.size() == 1) return latencies.front();
+      return latencies[learner % latencies.size()];
+    }
+  };
+
   std::shared_ptr<const Distribution> pull, push;  // null: no time
   std::optional<double> bandwidth;  // of each of the two links, bytes per unit of time
   double model_bytes = 0;
-  std::vector<double> card_bandwidths;    // of the learners in turn, each way; empty: no limit
-  std::vector<double> card_latencies{0};  // likewise, of a message
-  bool overlap = false;                   // with computing
+  Cards down, up;        // of models, of gradients
+  bool overlap = false;  // with computing
 
   /// Whether bytes take time.
-  bool carries() const { return bandwidth || !card_bandwidths.empty(); }
-  double latency(std::uint32_t learner) const {
-    if (card_latencies.size() == 1) return card_latencies.front();
-    return card_latencies[learner % card_latencies.size()];
-  }
+  bool carries() const { return bandwidth || !down.bandwidths.empty() || !up.bandwidths.empty(); }
 };
 
 /// What passes between a learner and the server under a plan.

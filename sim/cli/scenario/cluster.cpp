@@ -171,8 +171,12 @@ void visit_cluster(Fields& fields, Cluster& cluster) {
     const auto examine = [&](std::string_view key, const std::vector<double>& of_learners) {
       examine_length(fields, key, of_learners.size(), cluster.learners);
     };
-    examine("network.card.bandwidth", links->card_bandwidths);
-    examine("network.card.latency", links->card_latencies);
+    const auto examine_cards = [&](const std::string& key, const ServerLinks::Cards& cards) {
+      examine(key + ".bandwidth", cards.bandwidths);
+      examine(key + ".latency", cards.latencies);
+    };
+    examine_cards(network.cards_apart ? "network.card.down" : "network.card", links->down);
+    if (network.cards_apart) examine_cards("network.card.up", links->up);
   }
   if (network.server)
     cluster.transit.network = std::make_shared<const ServerLinks>(*std::move(network.server));

@@ -124,15 +124,17 @@ std::optional<Road> Point::road() const {
   const double bandwidth = links.bandwidth.value_or(std::numeric_limits<double>::infinity());
   road.outgoing = down * part / bandwidth;
   road.incoming = up * part / bandwidth;
-  road.alone = road.outgoing + road.incoming;
-  if (!links.card_bandwidths.empty()) {
-    const double card = std::ranges::max(links.card_bandwidths);
-    road.alone = std::max(road.outgoing, down / card) + std::max(road.incoming, up / card);
-  }
-  road.alone += 2 * std::ranges::min(links.card_latencies) + road.per_gradient;
+  const auto through = [](const ServerLinks::Cards& cards, double on_link, double bytes) {
+    if (cards.bandwidths.empty()) return on_link;
+    return std::max(on_link, bytes / std::ranges::max(cards.bandwidths));
+  };
+  road.alone = through(links.down, road.outgoing, down) + through(links.up, road.incoming, up);
+  road.alone += std::ranges::min(links.down.latencies) + std::ranges::min(links.up.latencies) +
+                road.per_gradient;
   if (protocol->traits().never_waits) road.alone += road.per_update;
   road.only_links = server.shards() == 1 && road.per_gradient + road.per_update == 0 &&
-                    links.card_bandwidths.empty() && links.card_latencies.size() == 1 &&
+                    links.down.bandwidths.empty() && links.up.bandwidths.empty() &&
+                    links.down.latencies.size() == 1 && links.up.latencies.size() == 1 &&
                     !with_compression();
   for (const auto& law : {links.pull, links.push}) {
     if (!law) continue;

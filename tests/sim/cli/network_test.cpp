@@ -52,10 +52,18 @@ TEST_CASE("network: cards of learners around a server") {
   const auto links = [](const std::string& card) {
     return *read(R"({"model_bytes": 50, "card": )" + card + "}").cluster.transit.network;
   };
-  CHECK(links(R"({"bandwidth": 10})").card_bandwidths == std::vector<double>{10});
-  CHECK(links(R"({"bandwidth": 10})").latency(3) == 0);
-  CHECK(links(R"({"bandwidth": [10, 20], "latency": [0, 1, 2]})").latency(5) == 2);
+  CHECK(links(R"({"bandwidth": 10})").down.bandwidths == std::vector<double>{10});
+  CHECK(links(R"({"bandwidth": 10})").up.latency(3) == 0);
+  CHECK(links(R"({"bandwidth": [10, 20], "latency": [0, 1, 2]})").down.latency(5) == 2);
+  CHECK(links(R"({"bandwidth": [10, 20], "latency": [0, 1, 2]})").up.latency(5) == 2);
+  CHECK(links(R"({"bandwidth": 10})").up.bandwidths == std::vector<double>{10});
   CHECK(links(R"({"bandwidth": 10})").carries());
+  const ServerLinks apart = links(R"({"down": {"latency": 3}, "up": {"bandwidth": [1, 2]}})");
+  CHECK(apart.down.latency(1) == 3);
+  CHECK(apart.down.bandwidths.empty());
+  CHECK(apart.up.latency(1) == 0);
+  CHECK(apart.up.bandwidths == std::vector<double>{1, 2});
+  CHECK(apart.carries());
   CHECK_FALSE(links(R"({"latency": 10})").carries());
 
   const auto problems = [](const std::string& keys) { return read("{" + keys + "}").problems; };
@@ -68,6 +76,15 @@ TEST_CASE("network: cards of learners around a server") {
   CHECK(problems(R"("model_bytes": 1, "bandwidth": 1, "card": {"bandwidth": [], "latency": -1})") ==
         "cluster.network.card.bandwidth: must be at least one\n"
         "cluster.network.card.latency: must be >= 0, got -1\n");
+  const std::string both =
+      "is that of both ways, and down or up says that of one\n    allowed: it in "
+      "down and up, or without these\n";
+  CHECK(problems(R"("model_bytes": 1, "card": {"bandwidth": 1, "latency": 1, "up": {}})") ==
+        "cluster.network.card.bandwidth: " + both + "cluster.network.card.latency: " + both);
+  CHECK(problems(R"("model_bytes": 1, "bandwidth": 1, "card": {"up": {"bandwidth": 0}})")
+            .starts_with("cluster.network.card.up.bandwidth: must be > 0"));
+  CHECK(problems(R"("model_bytes": 1e300, "card": {"down": {"bandwidth": [1e300, 1]}})")
+            .starts_with("cluster.network.card.down.bandwidth: makes a transfer of model_bytes"));
   CHECK(problems(R"("model_bytes": 1e300, "card": {"bandwidth": [1e300, 1]})")
             .starts_with("cluster.network.card.bandwidth: makes a transfer of model_bytes take"));
 }

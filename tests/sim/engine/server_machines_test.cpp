@@ -26,6 +26,8 @@ struct Machines {
   std::uint32_t learners = 4;
   double bandwidth = never, bytes = 0;  // of a shard's link; of a model. No bytes: no links
   std::vector<double> cards, latencies{0};
+  bool apart = false;                             // each way
+  std::vector<double> up_cards, up_latencies{0};  // then, of what is pushed
   double pull = 0, push = 0, per_gradient = 0, per_update = 0;
   std::vector<double> parts{1};
   bool sends_messages = false;  // of half a gradient's bytes
@@ -35,8 +37,14 @@ struct Machines {
 
   double bytes_up() const { return sends_messages ? bytes / 2 : bytes; }
   double work() const { return per_gradient + decoding; }
-  double card(std::uint32_t l) const { return cards.empty() ? never : cards[l % cards.size()]; }
-  double latency(std::uint32_t l) const { return latencies[l % latencies.size()]; }
+  double card(std::uint32_t l, bool is_up) const {
+    const auto& of_way = is_up && apart ? up_cards : cards;
+    return of_way.empty() ? never : of_way[l % of_way.size()];
+  }
+  double latency(std::uint32_t l, bool is_up) const {
+    const auto& of_way = is_up && apart ? up_latencies : latencies;
+    return of_way[l % of_way.size()];
+  }
 };
 
 double runtime(std::uint32_t learner, std::uint32_t draw) {
@@ -219,15 +227,16 @@ class Loop final : public Server {
     Learner& learner = learners_[l];
     learner.where = Where::computing;
     if (machines_.overlap) {
-      const double all = runtime(l, learner.gradient.draw), way = machines_.latency(l);
+      const double all = runtime(l, learner.gradient.draw), way = machines_.latency(l, false);
       const double forward = learner.pulls + machines_.pull + way + all / 3;
       const double backward = std::max(forward, from + machines_.pull + way);
-      learner.computed = backward + machines_.push + way;
+      learner.computed = backward + machines_.push + machines_.latency(l, true);
       learner.ready = learner.computed + 2 * all / 3;
       return;
     }
     learner.computed = from + machines_.pull + runtime(l, learner.gradient.draw) +
-                       machines_.encoding + machines_.push + 2 * machines_.latency(l);
+                       machines_.encoding + machines_.push + machines_.latency(l, false) +
+                       machines_.latency(l, true);
   }
 
   void set_change(std::uint32_t l) {
@@ -264,7 +273,8 @@ class Loop final : public Server {
           Learner& learner = learners_[l];
           if (learner.where != way || !learner.parts[s].flows) continue;
           const auto of_card = std::ranges::count_if(learner.parts, &Part::flows);
-          flows.push_back({machines_.card(l) / static_cast<double>(of_card), &learner.parts[s]});
+          flows.push_back({machines_.card(l, way == Where::pushing) / static_cast<double>(of_card),
+                           &learner.parts[s]});
         }
         std::ranges::sort(flows, {}, &std::pair<double, Part*>::first);
         double left = machines_.bandwidth;
@@ -434,9 +444,14 @@ Race race_of(const Machines& machines, const std::string& protocol, std::size_t 
     network = R"("pull": )" + law(machines.pull) + R"(, "push": )" + law(machines.push) + ", ";
   if (machines.bytes > 0) network += R"("model_bytes": )" + number(machines.bytes) + ", ";
   if (machines.bandwidth < never) network += R"("bandwidth": )" + number(machines.bandwidth) + ", ";
-  std::string card = R"("latency": )" + list(machines.latencies);
-  if (!machines.cards.empty()) card += R"(, "bandwidth": )" + list(machines.cards);
-  network += R"("card": {)" + card + "}";
+  const auto card = [](const std::vector<double>& latencies, const std::vector<double>& cards) {
+    const std::string latency = R"({"latency": )" + list(latencies);
+    return latency + (cards.empty() ? "" : R"(, "bandwidth": )" + list(cards)) + "}";
+  };
+  const std::string down = card(machines.latencies, machines.cards);
+  const std::string up = card(machines.up_latencies, machines.up_cards);
+  network +=
+      R"("card": )" + (machines.apart ? R"({"down": )" + down + R"(, "up": )" + up + "}" : down);
   if (machines.overlap) network += R"(, "overlap": true)";
   std::string failures;
   if (machines.up > 0)
@@ -472,6 +487,12 @@ class Clusters {
       if (needs_cards || chance()) machines.cards = reals(100, 1000, machines.learners);
     }
     if (chance()) machines.latencies = reals(0, 0.2, machines.learners);
+    if (machines.learners % 2 == 0) {
+      machines.apart = true;
+      if (!machines.cards.empty()) machines.up_cards = reals(100, 1000, machines.learners);
+      machines.up_latencies = machines.latencies;
+      machines.up_latencies.push_back(0.15);
+    }
     if (chance()) machines.pull = real(0, 0.1), machines.push = real(0, 0.1);
     if (chance()) machines.per_gradient = real(0, 0.3);
     if (chance()) machines.per_update = real(0, 0.3);

@@ -251,6 +251,12 @@ TEST_CASE("transit: a learner's card, each way apart, worked by hand") {
   CHECK(time(R"("bandwidth": 4, )" + card, 4) == 2.25 + 1 + 2.25);
   CHECK(time(R"("bandwidth": 4, )" + card, 8) == 4.25 + 1 + 4.25);
   CHECK(time(card, 8) == 2.25 + 1 + 2.25);
+  // 2 bytes down through a card of 4, up through one of 0.5, each way a latency of its own.
+  CHECK(time(R"("card": {"down": {"bandwidth": 4, "latency": 0.25}, "up": {"bandwidth": 0.5}})",
+             8) == 0.75 + 1 + 4);
+  CHECK(time(R"("bandwidth": 4, "card": {"up": {"bandwidth": [0.5, 1], "latency": 0.125}})", 2) ==
+        1 + 1 + 4.125);
+  CHECK(time(R"("bandwidth": 4, "card": {"down": {"bandwidth": 0.5}})", 1) == 4 + 1 + 0.5);
   // Cards of 1 and 3 of a link of 4: both models are carried as fast as the cards take them.
   CHECK(time(R"("bandwidth": 4, "card": {"bandwidth": [1, 3], "latency": [0, 1]})", 2) == 5);
   // Of a link of 2: 1 each.  Learner 1 computes from 3 on, learner 0 from 2 on; alone it pushes

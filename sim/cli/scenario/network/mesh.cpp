@@ -19,7 +19,7 @@ ClusterNetwork read(Fields& fields) {
   visit_exchanges(fields, network);
   if (fields.good() && fields.has("bandwidth"))
     check_transfer(fields, "bandwidth", network.model_bytes / network.inside.bandwidth);
-  return {{}, network};
+  return {.peers = network};
 }
 
 }  // namespace

@@ -16,8 +16,9 @@ struct Ring {
 
 /// What a scenario says of the ways between its machines: one of the two.
 struct ClusterNetwork {
-  std::optional<ServerLinks> server;
-  std::optional<PeerNetwork> peers;
+  std::optional<ServerLinks> server = {};
+  bool cards_apart = false;  // said each way apart
+  std::optional<PeerNetwork> peers = {};
   Ring ring = {};
 };
 

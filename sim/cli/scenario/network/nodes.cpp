@@ -55,7 +55,7 @@ ClusterNetwork read(Fields& fields) {
     check("inside.bandwidth", network.inside);
     check("between.bandwidth", network.between);
   }
-  return {{}, network};
+  return {.peers = network};
 }
 
 }  // namespace

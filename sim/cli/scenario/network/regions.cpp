@@ -101,7 +101,7 @@ ClusterNetwork read(Fields& fields) {
   fields.idle("ring", (ring.best || !ring.order.empty()) && network.collective != Collective::ring,
               "says nothing where collectives go through no ring", "collective ring beside it");
   if (fields.good()) check_transfers(fields, network);
-  return {{}, network, ring};
+  return {.peers = network, .ring = ring};
 }
 
 double time_of(const PeerNetwork& network, std::uint32_t from, std::uint32_t to, double bytes) {

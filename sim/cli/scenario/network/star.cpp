@@ -1,3 +1,5 @@
+#include <string>
+
 #include "distributions/catalog.h"
 #include "sim/cli/scenario/network/network.h"
 
@@ -11,7 +13,9 @@ constexpr Page page{
         "gradient its incoming one; the transfers under way share a link equally.  A model takes "
         "the time `pull` after its transfer, a gradient the time `push` before it.\n\n"
         "A learner's `card` carries models and gradients apart, each at its bandwidth at most, and "
-        "takes its latency once a message, beside `pull` and `push`.  What slow cards leave of "
+        "takes its latency once a message, beside `pull` and `push`; `down` and `up` say what it "
+        "is each "
+        "way where that differs.  What slow cards leave of "
         "their share of the server's link the others share equally, and so on (max-min fairness): "
         "a transfer goes as fast as the slower of card and share allows.\n\n"
         "With `cluster.server.shards` each shard has such a link, and a message has a part for "
@@ -31,18 +35,49 @@ constexpr Page page{
         R"({"topology": "star", "bandwidth": 1e9, "model_bytes": 1e8, "card": {"bandwidth": 3e8}})",
 };
 
-void visit_card(Fields& fields, ServerLinks& links) {
-  if (!fields.open("card", Need::none, "a learner's network card (default: no time)")) return;
-  fields.reals("bandwidth", links.card_bandwidths, Need::none, positive(),
-               "each way, bytes per unit of time; of a list learner l has the one at l mod length "
+void visit_cards(Fields& fields, ServerLinks::Cards& cards) {
+  fields.reals("bandwidth", cards.bandwidths, Need::none, positive(),
+               "bytes per unit of time; of a list learner l has the one at l mod length "
                "(default: no limit)");
-  fields.reals("latency", links.card_latencies, Need::defaulted, at_least(0),
+  fields.reals("latency", cards.latencies, Need::defaulted, at_least(0),
                "of a model after its transfer, and of a gradient before it; a list as that of "
                "bandwidth");
-  if (fields.has("bandwidth") && links.card_bandwidths.empty())
+  if (fields.has("bandwidth") && cards.bandwidths.empty())
     fields.complain("bandwidth", "must be at least one");
-  if (links.card_latencies.empty()) fields.complain("latency", "must be at least one");
+  if (cards.latencies.empty()) fields.complain("latency", "must be at least one");
+}
+
+void visit_way(Fields& fields, std::string_view key, ServerLinks::Cards& cards,
+               std::string_view meaning) {
+  if (!fields.open(key, Need::none, meaning)) return;
+  visit_cards(fields, cards);
   fields.close();
+}
+
+/// True if it says what the two ways are apart.
+bool visit_card(Fields& fields, ServerLinks& links) {
+  if (!fields.open("card", Need::none,
+                   "a learner's network card (default: no time), the same each way, or down and up "
+                   "apart")) {
+    return false;
+  }
+  const bool apart = fields.has("down") || fields.has("up");
+  for (const std::string_view key : {"bandwidth", "latency"}) {
+    if (apart && fields.has(key))
+      fields.complain(key, "is that of both ways, and down or up says that of one",
+                      "it in down and up, or without these");
+  }
+  if (!apart || !fields.good()) visit_cards(fields, links.down);
+  if (!apart) links.up = links.down;
+  visit_way(fields, "down", links.down, "of models that are pulled (default: no time)");
+  visit_way(fields, "up", links.up, "of gradients that are pushed (default: no time)");
+  fields.close();
+  return apart;
+}
+
+void check_cards(Fields& fields, const std::string& key, double bytes,
+                 const ServerLinks::Cards& cards) {
+  for (const double card : cards.bandwidths) check_transfer(fields, key, bytes / card);
 }
 
 ClusterNetwork read(Fields& fields) {
@@ -57,10 +92,10 @@ ClusterNetwork read(Fields& fields) {
       "time (default: no limit)");
   fields.real("model_bytes", links.model_bytes, Need::none, positive(),
               "size of the model, and of a gradient");
-  visit_card(fields, links);
+  const bool apart = visit_card(fields, links);
   fields.flag("overlap", links.overlap, Need::none,
               "whether messages overlap with computing, layer by layer (default: false)");
-  const bool of_cards = !links.card_bandwidths.empty();
+  const bool of_cards = !links.down.bandwidths.empty() || !links.up.bandwidths.empty();
   if (of_cards && !fields.has("model_bytes")) {
     fields.complain("model_bytes", "is missing, and a bandwidth says nothing without it");
   } else if (fields.has("bandwidth") != fields.has("model_bytes") && !of_cards) {
@@ -71,11 +106,12 @@ ClusterNetwork read(Fields& fields) {
   if (fields.good() && links.overlap && !links.carries())
     fields.complain("overlap", "says nothing where bytes take no time",
                     "false, or a bandwidth and model_bytes beside it");
-  if (!fields.good()) return {links, {}};
+  if (!fields.good()) return {.server = links};
   if (links.bandwidth) check_transfer(fields, "bandwidth", links.model_bytes / *links.bandwidth);
-  for (const double card : links.card_bandwidths)
-    check_transfer(fields, "card.bandwidth", links.model_bytes / card);
-  return {links, {}};
+  check_cards(fields, apart ? "card.down.bandwidth" : "card.bandwidth", links.model_bytes,
+              links.down);
+  if (apart) check_cards(fields, "card.up.bandwidth", links.model_bytes, links.up);
+  return {.server = links, .cards_apart = apart};
 }
 
 }  // namespace
