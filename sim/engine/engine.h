@@ -224,6 +224,8 @@ class Engine {
   Utilisation utilisation() const {
     return transit_ ? transit_->utilisation(time_) : Utilisation{};
   }
+  /// Learners around a server that are down now.
+  std::uint32_t count_down() const { return transit_ ? transit_->count_down() : 0; }
 
  private:
   static constexpr auto none = std::numeric_limits<GradientId>::max();

@@ -23,6 +23,7 @@ struct EvaluationPoint {
   double bytes = 0;  // sent and received by all learners so far, where there are messages
   double bits = std::numeric_limits<double>::quiet_NaN();  // of a number by the last code that is
                                                            // known, where codes change
+  std::uint32_t members = 0;                               // learners that are up
 };
 
 /// When values are evaluated: the race's schedule, by time and by work, and what has been

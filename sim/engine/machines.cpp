@@ -39,6 +39,7 @@ void Machines::change(std::uint32_t learner, double now) {
   Machine& machine = machines_[learner];
   machine.was_down = down(learner, now);
   machine.down = !machine.down;
+  down_ = machine.down ? down_ + 1 : down_ - 1;
   machine.told = false;
   machine.changed = now;
   schedule(learner, now);

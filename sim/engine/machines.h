@@ -56,6 +56,8 @@ class Machines {
   /// A gradient has arrived or, where all go back to checkpoints, one was written.
   void note_progress() { changes_ = 0; }
 
+  /// Learners that are down now.
+  std::uint32_t count_down() const { return down_; }
   bool is_down(std::uint32_t learner) const { return machines_[learner].down; }
   /// It is up, and has been told.
   bool is_told(std::uint32_t learner) const { return machines_[learner].told; }
@@ -87,6 +89,7 @@ class Machines {
   const EventClass event_class_;
   const bool may_stay_away_;
   std::size_t gone_ = 0;           // for ever
+  std::uint32_t down_ = 0;         // now
   std::vector<Machine> machines_;  // of the learners
   std::uint64_t changes_ = 0;      // from up to down and back since there was progress
 };

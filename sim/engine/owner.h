@@ -63,6 +63,8 @@ class Owner {
   virtual std::uint64_t outstanding_sum() const { return 0; }
   virtual std::vector<LearnerTotals> learner_totals() const = 0;
   virtual Losses losses() const { return {}; }
+  /// Learners that are down now.
+  virtual std::uint32_t count_down() const { return engine_.count_down(); }
 
   /// Why the run cannot go on; empty: it can.
   const std::string& standstill() const { return standstill_; }
@@ -86,6 +88,7 @@ class Owner {
     const double epoch = race_.training_rows > 0 ? work_.epochs : not_known;
     EvaluationPoint now{
         engine_.time(), made.updates, made.applied, epoch, eta(0, gradients_of_step), k};
+    now.members = race_.learners - count_down();
     if (!race_.has_messages()) return now;
     for (const LearnerTotals& learner : learner_totals())
       now.bytes += learner.exchanged.sent + learner.exchanged.received;

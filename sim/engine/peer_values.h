@@ -77,6 +77,7 @@ class PeerValues final : public Owner, private Peers {
   double time() const override { return engine_.time(); }
   std::uint64_t updates() const override { return totals_.updates; }
   std::uint32_t per_node() const override;
+  std::uint32_t count_down() const override { return machines_ ? machines_->count_down() : 0; }
   std::span<const std::uint32_t> present() const override { return present_; }
   void compute(std::uint32_t learner) override;
   void compute(std::uint32_t learner, std::uint64_t step) override;

@@ -146,6 +146,8 @@ class Transit {
   void hear_back(double bytes) { backs_.push_back(backs_.back() + bytes); }
   bool waits() const { return !departing_.empty(); }
   void go_on(double now);
+  /// Learners that are down now.
+  std::uint32_t count_down() const { return machines_ ? machines_->count_down() : 0; }
   /// True if the learner is down: its next minibatch is due when it is back.
   bool postpone(std::uint32_t learner);
   /// Whether a minibatch was due when the learner is back; now none is.

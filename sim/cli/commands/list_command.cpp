@@ -189,7 +189,7 @@ void print_columns() {
   print_file(runs_csv({"<swept path>"}, {target_of("loss", "<x>"), target_of("test_error", "<x>")},
                       {.compressed = true, .failures = true})
                  .page());
-  print_file(curve_csv(true, true).page());
+  print_file(curve_csv({.by_learner = true, .compressed = true, .members = true}).page());
   print_file(staleness_csv.page());
   print_file(learners_csv({.encoding = true, .unused = true}).page());
   for (const Record* record : records())

@@ -46,7 +46,7 @@ std::vector<CsvPage> pages_of(const Scenario& scenario) {
 Files files_of_runs() {
   Files files{.record = manifest_record, .names = {}, .takes_unknown = true};
   for (const auto name :
-       {curve_csv(false, false).name, staleness_csv.name, learners_csv({}).name, theory_csv.name})
+       {curve_csv(CurveColumns()).name, staleness_csv.name, learners_csv({}).name, theory_csv.name})
     files.compressible.emplace(name);
   for (const Record* record : records()) files.compressible.emplace(record->file);
   files.names = files.compressible;

@@ -172,7 +172,7 @@ CsvFile<LearnerRow> make_learners_csv(LearnerColumns more) {
   return {"learners.csv", "one learner of a run", std::move(columns)};
 }
 
-CsvFile<CurveRow> make_curve_csv(bool by_learner, bool compressed) {
+CsvFile<CurveRow> make_curve_csv(const CurveColumns& more) {
   std::vector<CsvColumn<CurveRow>> columns{
       {"point", point_meaning},
       {"replica", replica_meaning},
@@ -198,12 +198,12 @@ CsvFile<CurveRow> make_curve_csv(bool by_learner, bool compressed) {
        "",
        {"of learners that have values of their own", "1/P sum over i of ||x_i - mean||^2"},
        &CurveRow::disagreement}};
-  if (by_learner) {
+  if (more.by_learner) {
     columns.emplace_back("learner", "",
                          "whose value the row is of; empty: the mean (with record.evaluate each)",
                          &CurveRow::learner, Role::run);
   }
-  if (compressed) {
+  if (more.compressed) {
     columns.emplace_back("compression_error", "",
                          Meaning("of messages, mean over those since the evaluation before",
                                  "||C(p) - p||^2 / ||p||^2, p what is sent by the message C(p)"),
@@ -219,6 +219,7 @@ CsvFile<CurveRow> make_curve_csv(bool by_learner, bool compressed) {
                 "8 bytes of it / (model_bytes / 4)"),
         &CurveRow::bits);
   }
+  if (more.members) columns.emplace_back("members", "learners", "that are up", &CurveRow::members);
   return {"curve.csv", "one evaluation of a run", std::move(columns)};
 }
 
@@ -264,12 +265,8 @@ std::vector<std::string> swept_names(std::vector<std::string> paths) {
 }
 
 RunColumns run_columns(const Scenario& scenario) {
-  const auto tells = [](const Point& point) {
-    const auto& failures = point.cluster.transit.failures;
-    return failures && failures->tells_costs;
-  };
   return {.compressed = scenario.first().with_compression(),
-          .failures = std::ranges::any_of(scenario.points, tells)};
+          .failures = std::ranges::any_of(scenario.points, &Point::tells_failures)};
 }
 
 CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept, const std::vector<Target>& targets,
@@ -384,15 +381,21 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept, const std::vecto
   return {"runs.csv", "one run, a replica of a point", std::move(columns)};
 }
 
-const CsvFile<CurveRow>& curve_csv(bool by_learner, bool compressed) {
-  static const CsvFile<CurveRow> files[] = {
-      make_curve_csv(false, false), make_curve_csv(false, true), make_curve_csv(true, false),
-      make_curve_csv(true, true)};
-  return files[2 * by_learner + compressed];
+const CsvFile<CurveRow>& curve_csv(CurveColumns columns) {
+  static const auto files = [] {
+    std::vector<CsvFile<CurveRow>> made;
+    for (int i = 0; i < 8; ++i)
+      made.push_back(make_curve_csv({i % 2 > 0, i / 2 % 2 > 0, i / 4 > 0}));
+    return made;
+  }();
+  const int which = columns.by_learner + 2 * columns.compressed + 4 * columns.members;
+  return files[static_cast<std::size_t>(which)];
 }
 
 const CsvFile<CurveRow>& curve_csv(const Point& point) {
-  return curve_csv(point.evaluated == EvaluatedValue::each, point.with_compression());
+  return curve_csv({.by_learner = point.evaluated == EvaluatedValue::each,
+                    .compressed = point.with_compression(),
+                    .members = point.curve_has_members});
 }
 
 const CsvFile<StalenessRow> staleness_csv{

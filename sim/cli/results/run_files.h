@@ -114,8 +114,13 @@ RunColumns run_columns(const Scenario& scenario);
 /// swept: the paths of the sweep; targets: targets_of() the first point.
 CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept, const std::vector<Target>& targets,
                          RunColumns more);
-/// by_learner: with the rows of each learner's value; compressed: there is compression.
-const CsvFile<CurveRow>& curve_csv(bool by_learner, bool compressed);
+/// Columns of curve.csv that some scenarios have.
+struct CurveColumns {
+  bool by_learner = false;  // with the rows of each learner's value
+  bool compressed = false;  // there is compression
+  bool members = false;     // it is said how failures are met
+};
+const CsvFile<CurveRow>& curve_csv(CurveColumns columns);
 /// Of the scenario's points, which all have such rows if one has.
 const CsvFile<CurveRow>& curve_csv(const Point& point);
 extern const CsvFile<StalenessRow> staleness_csv;

@@ -74,7 +74,8 @@ void visit_failures_of_peers(Fields& fields, Failures& read) {
   fields.choice("on_failure", on_failure, ways, Need::none,
                 "without a server, shrink: the others go on (default); restart: all wait until all "
                 "are up, and go back to the last checkpoint.  Where it is said runs.csv tells what "
-                "failures cost: goodput, effective_time, lost_..., mean_members");
+                "failures cost: goodput, effective_time, lost_..., mean_members, and curve.csv "
+                "members");
   read.tells_costs = !on_failure.empty();
   if (on_failure == "restart") read.checkpoint.emplace();
   if (!fields.open(

@@ -39,6 +39,7 @@ struct Point {
   std::uint32_t compressed_from = 0;  // updates
   double encode = 0, decode = 0;      // of messages, time a number
   LearnerColumns learner_columns;     // the same at all points of the scenario
+  bool curve_has_members = false;     // a column of curve.csv, likewise
   std::string protocol_name;          // "k-async"
   Label label;  // its name among the others: "k-async k=4", "async learners=16"
   MakeProtocol make_protocol;
@@ -69,6 +70,10 @@ struct Point {
   /// Whether messages have the bytes of what they say.
   bool bytes_vary() const {
     return with_model() && with_compression() && first_plan.message.compressor->bytes_vary();
+  }
+  /// Whether it tells what failures cost.
+  bool tells_failures() const {
+    return cluster.transit.failures && cluster.transit.failures->tells_costs;
   }
   /// Whether learners are told apart.
   bool knows_learners() const { return sampler == Sampler::events; }

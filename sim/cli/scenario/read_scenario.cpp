@@ -283,7 +283,11 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
     columns.encoding = columns.encoding || point.encode > 0 || point.decode > 0;
     columns.unused = columns.unused || point.make_protocol()->traits().bounds_staleness;
   }
-  for (Point& point : scenario.points) point.learner_columns = columns;
+  const bool any_tells_failures = std::ranges::any_of(scenario.points, &Point::tells_failures);
+  for (Point& point : scenario.points) {
+    point.learner_columns = columns;
+    point.curve_has_members = any_tells_failures;
+  }
   return scenario;
 }
 

@@ -81,6 +81,15 @@ class Origins : public Observer {
   std::vector<std::uint32_t> learners;
 };
 
+/// When the gradients of two learners arrive.
+class Arrivals : public Observer {
+ public:
+  void on_end(const GradientFacts& gradient, double, double time, Ending ending) override {
+    if (ending == Ending::accepted) times[gradient.learner].push_back(time);
+  }
+  std::vector<double> times[2];
+};
+
 /// Cancels learner 1's minibatch when the first gradient of learner 0 is in; what becomes of them.
 class CancelsOne : public ServerProtocol {
  public:
@@ -598,6 +607,28 @@ TEST_CASE("transit: replayed failures and returns take each time in turn") {
               R"({"kind": "async"})", R"({"updates": 6})"));
   CHECK(record.totals.time == 11.25);
   CHECK(record.totals.lost == 3);
+}
+
+// Learner a is at 0.5 + 1 + 0.25 and 0.25 + 1 + 0.5, then fails at 4 and is back at 5; learner b at
+// 2 + 1 + 1 and 1 + 1 + 2, and does not fail until then.
+TEST_CASE("transit: each learner has its own series of pulls, pushes, failures and returns") {
+  const TemporaryFolder folder;
+  folder.write("times.csv",
+               "who,pull,push,up,down\na,0.5,0.25,4,1\nb,2,1,90,9\na,0.25,0.5,90,9\nb,1,2,90,9\n");
+  const auto replay = [&](const std::string& column) {
+    return R"({"distribution": "empirical", "mode": "replay", "learner_column": "who", "path": ")" +
+           (folder.path() / "times.csv").string() + R"(", "column": ")" + column + "\"}";
+  };
+  const Race race = race_on(2, R"("runtime": )" + one,
+                            R"("network": {"pull": )" + replay("pull") + R"(, "push": )" +
+                                replay("push") + R"(}, "failures": {"up": )" + replay("up") +
+                                R"(, "down": )" + replay("down") + "}",
+                            R"({"kind": "async"})", R"({"time": 8.25})");
+  Arrivals arrivals;
+  run_timing(race, 0, &arrivals);
+  // The third of a is lost, and begins again at 5 as the fourth: 0.25 + 1 + 0.5.
+  CHECK(arrivals.times[0] == std::vector<double>{1.75, 3.5, 6.75});
+  CHECK(arrivals.times[1] == std::vector<double>{4, 8});
 }
 
 TEST_CASE("transit: a cluster that never finishes a minibatch says so") {
