@@ -82,7 +82,7 @@ file(GLOB kernels RELATIVE ${ROOT} ${ROOT}/models/gpu/kernels/*.h ${ROOT}/models
 foreach(source ${kernels})
   file(STRINGS ${ROOT}/${source} includes REGEX "^#include ")
   foreach(line ${includes})
-    if(NOT line MATCHES "<(algorithm|array|bit|cmath|concepts|cstddef|cstdint|type_traits|utility)>|\"models/(gpu/kernels/[a-z_]+|layers/base/[a-z_]+|optimiser/kinds|datasets/image_shape|sampling/(cut|minibatch))\\.h\"|\"sim/(block_code|host_device|quotient|random|tape)\\.h\"")
+    if(NOT line MATCHES "<(algorithm|array|bit|cmath|concepts|cstddef|cstdint|type_traits|utility)>|\"models/(gpu/kernels/[a-z_]+|layers/base/[a-z_]+|optimiser/kinds|datasets/image_shape|sampling/(cut|minibatch))\\.h\"|\"sim/(block_code|host_device|quotient|random|tape|tensor)\\.h\"")
       string(APPEND bad "${source}: ${line}  (a kernel includes what a GPU has too)\n")
     endif()
   endforeach()

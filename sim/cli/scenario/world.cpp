@@ -140,7 +140,8 @@ void check_peers(Fields& fields, const Point& point, const AnyProtocol& protocol
   constexpr std::string_view of_server = "is for protocols of a server, and this one has none";
   constexpr std::string_view or_server = "without it; or a protocol of a server";
   if (transit.network) {
-    fields.complain("cluster.network.topology", "star is for protocols of a server", "mesh, nodes");
+    fields.complain("cluster.network.topology", "star is for protocols of a server",
+                    "mesh, nodes, regions");
   }
   if (transit.server)
     fields.complain("cluster.server", std::string(of_server), std::string(or_server));

@@ -122,6 +122,7 @@ SMALL_LINK = {"bandwidth": 1000, "model_bytes": 100}
 NETWORKS = {
     "star": SMALL_LINK,
     "mesh": SMALL_LINK,
+    "regions": {"per_region": 2, "model_bytes": 100, "regions": [{"bandwidth": [5000, 1000], "latency": 0.001}, {"bandwidth": 2000}]},
     "nodes": {"per_node": 2, "model_bytes": 100, "between": {"latency": 0.01, "bandwidth": 1000}, "inside": {"latency": 0.001, "bandwidth": 5000}},
 }
 NETWORKED = [{"kind": "async"}, {"kind": "sync"}]

@@ -250,12 +250,13 @@ class Output(ProgramTest):
         failing = changed(quadratic, cluster={**quadratic["cluster"], "failures": {**FAILING, "on_failure": "shrink"}})
         of_failures = ["goodput", "effective_time", "mean_members", "lost_computing", "lost_unused", "lost_taken_back"]
         self.assertEqual(list(rows(self.run_small("failing", scenario=failing) / "runs.csv")[0]), [*found["runs.csv"], *of_failures])
+        self.assertEqual(list(rows(self.folder / "failing" / "curve.csv")[0]), [*found["curve.csv"], "members"])
         found["runs.csv"] += of_messages + of_failures
         found["learners.csv"] += ["encoding", "gradients_dropped", "longest_unused"]
         peers = changed(SMALL, sweep=None, protocol={"kind": "all-reduce"}, record={"evaluate": "each"}, compression={"kind": "sign", "memory": {}})
         by_learner = rows(self.run_small("peers", scenario=peers) / "curve.csv")
         self.assertEqual(list(by_learner[0]), [*found["curve.csv"], "learner", "compression_error", "bytes", "bits"])
-        found["curve.csv"] = list(by_learner[0])
+        found["curve.csv"] = [*by_learner[0], "members"]
         named = {"cluster.learners": "<swept path>"} | {name + "0.1": name + "<x>" for name in ("time_to_loss_", "resolution_of_time_to_loss_")}
         for name, columns in found.items():
             expected = [column for column in told[name] if "time_to_error_<x>" not in column]

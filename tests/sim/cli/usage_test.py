@@ -382,7 +382,7 @@ class Usage(ProgramTest):
 
     def test_list_finds_keys_and_values_further_in(self):
         for name, told in {
-            "server": ["key: cluster.server\n", "per_gradient", "server: a value of collective of mesh, collective of nodes\n"],
+            "server": ["key: cluster.server\n", "per_gradient", "server: a value of collective of mesh, collective of nodes, collective of regions\n"],
             "failures": ["key: cluster.failures\n", "law of the time from its failure to its return"],
             "network": ["key: cluster.network\n", 'networks (key "topology")', "  star "],
             "topology": ['networks (key "topology")'],
