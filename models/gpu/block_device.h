@@ -294,7 +294,8 @@ class BlockDevice final : public Device {
     for (std::size_t i = 0; i < wave.size(); ++i)
       if (wave[i] && (wave[i]->end != End::limit || !runs_[i].answers.empty() ||
                       !wave[i]->sent.empty() || !wave[i]->models.empty() ||
-                      replay_.messages().are_of_means(i) || runs_[i].wants_bytes_back))
+                      (runs_[i].compresses && replay_.messages().are_of_means(i)) ||
+                      runs_[i].wants_bytes_back))
         return true;
     return factors_wanted();
   }
