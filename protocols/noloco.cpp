@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -44,9 +45,10 @@ class NoLoCo final : public PeerProtocol {
     fields.integer("tau", config.tau, Need::required, at_least(1), "steps between outer steps");
     fields.real("eta", config.eta, Need::defaulted, positive(), "outer learning rate");
     fields.real("momentum", config.momentum, Need::defaulted, from_below(0, 1), "outer momentum");
-    config.consensus = config.eta;
+    config.consensus = std::min(config.eta, 1.0);
     fields.real("consensus", config.consensus, Need::defaulted, between(0, 1),
-                "share of the distance to the pair's mean that an outer step goes (default: eta)");
+                "share of the distance to the pair's mean that an outer step goes (default: eta, 1 "
+                "at most)");
   }
 
   NoLoCo(const Config& config, std::uint32_t learners) : config_(config), learners_(learners) {}

@@ -1,14 +1,16 @@
 """Computes the gradients of a user's class for gradrace, which starts one process for each thread that trains.
 
-    worker.py FILE CLASS ARGUMENTS PRECISION
+    worker.py FILE CLASS PRECISION LENGTH
 
-makes an object of the class and answers calls until gradrace ends. With no text as ARGUMENTS it says what is wrong
-with the file, without importing it. Calls come and answers go by descriptor 3; 4 is the memory of w and g, 5 takes the
-stack of a process that crashes or is asked for it by SIGUSR1. See models/python/python_worker.cpp.
+makes an object of the class and answers calls until gradrace ends. Descriptor 6 has so many bytes of arguments, JSON,
+and then the file as gradrace has read it, so that what runs is what it hashed. Without arguments it says what is wrong
+with the file, and imports nothing that lies beside it. Calls come and answers go by descriptor 3; 4 is the memory of w
+and g, 5 takes the stack of a process that crashes or is asked for it by SIGUSR1. See models/python/python_worker.cpp.
 """
 
 import ast
 import faulthandler
+import importlib.machinery
 import importlib.util
 import inspect
 import json
@@ -21,8 +23,9 @@ import struct
 import sys
 import threading
 import traceback
+import types
 
-CALLS, MEMORY, STACK = 3, 4, 5
+CALLS, MEMORY, STACK, SOURCE = 3, 4, 5, 6
 CALL = struct.Struct("=III")  # function, seed, rows that follow
 ANSWER = struct.Struct("=II3d")  # status, bytes of the text that follows, numbers
 WELL, FAILED, NOTED = range(3)
@@ -57,10 +60,14 @@ def place_of(file, problem):
     return file
 
 
-def fault_of(file, name):
+def is_there(package, folder):
+    """Whether it can be imported; nothing is."""
+    finder = importlib.machinery.PathFinder
+    return bool(importlib.util.find_spec(package) or finder.find_spec(package, [folder]))
+
+
+def fault_of(file, text, name):
     """What is wrong with the file, or lacks for it; empty where nothing is, as far as its text says."""
-    with open(file, "rb") as source:
-        text = source.read()
     try:
         tree = ast.parse(text, file)
     except SyntaxError as problem:
@@ -70,7 +77,7 @@ def fault_of(file, name):
     if importlib.util.find_spec("numpy") is None:
         return f"{sys.executable} has no NumPy; GRADRACE_PYTHON names another Python"
     for line, package in imported(tree):
-        if importlib.util.find_spec(package) is None:
+        if not is_there(package, os.path.dirname(file)):
             return f"{file}:{line}: imports {package}, which {sys.executable} lacks; GRADRACE_PYTHON names another Python"
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     if name not in classes:
@@ -132,16 +139,18 @@ class Forks:
 class Server:
     """Answers calls with an object of the user's class."""
 
-    def __init__(self, file, name, arguments, precision):
+    def __init__(self, file, text, name, arguments, precision):
         import numpy  # pylint: disable=import-outside-toplevel
 
         self.numpy = numpy
         self.file, self.name = file, name
         self.forks = Forks(file)
-        spec = importlib.util.spec_from_file_location("gradrace_model", file)
-        module = importlib.util.module_from_spec(spec)
+        module = types.ModuleType("gradrace_model")
+        module.__file__ = file
         sys.modules["gradrace_model"] = module
-        spec.loader.exec_module(module)
+        code = compile(text, file, "exec")
+        sys.path.insert(0, os.path.dirname(file))
+        exec(code, module.__dict__)  # pylint: disable=exec-used
         self.net = getattr(module, name)(**json.loads(arguments))
         self.functions = [getattr(self.net, function) for function in FUNCTIONS]
         self.takes_seed = "seed" in inspect.signature(self.net.gradient).parameters
@@ -267,20 +276,22 @@ def end_with_caller():
     os._exit(0)
 
 
-def main(file, name, arguments, precision):
+def main(file, name, precision, length):
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # gradrace ends, and this with it
     sys.dont_write_bytecode = True
-    sys.path[0] = os.path.dirname(file)
+    del sys.path[0]  # this script's folder
     faulthandler.enable(STACK, all_threads=False)
     faulthandler.register(signal.SIGUSR1, STACK)
     for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     threading.Thread(target=end_with_caller, daemon=True).start()
+    with open(SOURCE, "rb") as source:
+        arguments, text = source.read(int(length)), source.read()
     try:
         if not arguments:
-            fault = fault_of(file, name)
+            fault = fault_of(file, text, name)
             return answer(FAILED if fault else WELL, fault, (0, 0, 0))
-        server = Server(file, name, arguments, precision)
+        server = Server(file, text, name, arguments, precision)
         answer(
             WELL, "\n".join(map(server.place, FUNCTIONS)), (server.parameters, server.rows, NONE)
         )

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -8,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -42,7 +44,9 @@ The file is run only where it is below the scenario's own folder, or with --allo
 manifest only with that.  validate, theory, report, plot and collect never import it.  Its hash, without
 files that it imports, is in the manifest.  An exception, a wrong shape, a fork, an end of the
 process or a call that takes longer than timeout fails the run, with the file's line; numbers that
-are not finite make it diverge.  Libraries get one thread (OMP_NUM_THREADS and its like, unless set).)",
+are not finite make it diverge.  What is imported is what was hashed, whatever becomes of the file.  To
+compression the parameters are one vector, of which kinds that go by tensors (power, sign, terngrad)
+make one part.  Libraries get one thread (OMP_NUM_THREADS and its like, unless set).)",
     "the user's", R"({"kind": "python", "file": "model.py", "class": "Net", "minibatch": 32})"};
 
 struct PythonConfig {
@@ -54,10 +58,15 @@ struct PythonConfig {
   std::function<void(const std::string& note)> note;  // from any thread
 };
 
-/// The workers of a model that nobody uses, each made when one is first wanted.
+/// The workers of a model, each made when one is first wanted.  Of those that nobody uses, of all
+/// models, the last few are kept.
 class PythonWorkers {
  public:
   explicit PythonWorkers(const PythonConfig& config) : config_(config) {}
+  ~PythonWorkers() {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(idle_, [this](const Idle& one) { return one.of == this; });
+  }
 
   bool may_start() const {
     return config_.python.setting.use == PythonUse::run && config_.missing.empty();
@@ -69,9 +78,10 @@ class PythonWorkers {
       throw std::runtime_error(config_.python.file.string() + ": is not imported by this command");
     {
       const std::lock_guard lock(mutex_);
-      if (!idle_.empty()) {
-        auto worker = std::move(idle_.back());
-        idle_.pop_back();
+      const auto one = std::ranges::find(idle_, this, &Idle::of);
+      if (one != idle_.end()) {
+        auto worker = std::move(one->worker);
+        idle_.erase(one);
         return worker;
       }
     }
@@ -79,8 +89,13 @@ class PythonWorkers {
   }
 
   void give_back(std::unique_ptr<PythonWorker> worker) {
+    const std::size_t most = 2 * std::max(1u, std::thread::hardware_concurrency());
+    Idle oldest;
     const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(worker));
+    idle_.push_back({this, std::move(worker)});
+    if (idle_.size() <= most) return;
+    oldest = std::move(idle_.front());
+    idle_.pop_front();
   }
 
   /// {parameters, rows}
@@ -95,9 +110,15 @@ class PythonWorkers {
   }
 
  private:
+  struct Idle {
+    const PythonWorkers* of = nullptr;
+    std::unique_ptr<PythonWorker> worker = {};
+  };
+  inline static std::mutex mutex_;
+  inline static std::deque<Idle> idle_;  // the oldest first
+
   const PythonConfig config_;
-  std::mutex mutex_, sizes_mutex_;
-  std::vector<std::unique_ptr<PythonWorker>> idle_;
+  std::mutex sizes_mutex_;
   std::optional<std::pair<std::size_t, std::uint64_t>> sizes_;
 };
 
@@ -196,11 +217,9 @@ class PythonSpec final : public ModelSpec {
   std::shared_ptr<PythonWorkers> workers_;
 };
 
-std::string hash_of_file(const fs::path& file) {
+std::string content_of(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
-  Hash hash;
-  hash.add_bytes(std::string(std::istreambuf_iterator<char>(stream), {}));
-  return hash.hex();
+  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 /// Both without symbolic links.
@@ -242,13 +261,18 @@ ModelProduct read(Fields& fields, DataShelf& shelf) {
   fields.choice("sampling", sampling, samplings, Need::defaulted,
                 "rows with replacement, or each once in a learner's epoch");
   fields.choice("precision", python.precision, precisions, Need::defaulted, "of w and gradients");
-  fields.real("timeout", python.timeout, Need::defaulted, positive(),
+  fields.real("timeout", python.timeout, Need::defaulted, between(1e-3, 1e7),
               "seconds of a clock on the wall that a call may take");
   if (!fields.good()) return nullptr;
+  if (std::ranges::any_of(python.name, [](unsigned char c) { return c <= ' '; }))
+    fields.complain("class", "is no name of Python");
   config.sampling = sampling == "epoch" ? Sampling::epoch : Sampling::iid;
   python.file = location.found;
   if (fs::is_regular_file(location.found)) {
-    config.hash = hash_of_file(location.found);
+    python.source = content_of(location.found);
+    Hash hash;
+    hash.add_bytes(python.source);
+    config.hash = hash.hex();
     if (shelf.data_used()) check_file(fields, python, shelf);
   } else {
     const MissingPlace missing{"file", location.name, location.looked_at};

@@ -30,7 +30,13 @@ using std::chrono::milliseconds;
 
 /// Descriptors of the worker; those of this process are greater, so that none takes another's
 /// place.
-enum WorkerDescriptor { worker_socket = 3, worker_memory = 4, worker_stack = 5, least_own = 10 };
+enum WorkerDescriptor {
+  worker_socket = 3,
+  worker_memory = 4,
+  worker_stack = 5,
+  worker_source = 6,
+  least_own = 10
+};
 
 static constexpr std::size_t alignment = 64;  // of w and g, bytes
 
@@ -55,9 +61,20 @@ static int moved(int descriptor, const char* what) {
   return result;
 }
 
+/// From the beginning, where it is read from.
+static void write(int descriptor, std::string_view bytes) {
+  for (off_t at = 0; !bytes.empty();) {
+    const ssize_t count = ::pwrite(descriptor, bytes.data(), bytes.size(), at);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw cannot("shared memory");
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+    at += count;
+  }
+}
+
 PythonWorker::PythonWorker(const PythonClass& of)
     : file_(of.file.string()), name_(of.name), timeout_(of.timeout) {
-  const std::string words[] = {file_, of.name, of.arguments, of.precision};
+  const std::string words[] = {file_, of.name, of.precision, std::to_string(of.arguments.size())};
   try {
     start(of, words);
     const Answer made = receive();
@@ -101,7 +118,7 @@ void PythonWorker::kill() {
     process_ = -1;
   }
   if (memory_ != nullptr) ::munmap(std::exchange(memory_, nullptr), 2 * stride_);
-  for (int* const one : {&socket_, &shared_, &stack_})
+  for (int* const one : {&socket_, &shared_, &stack_, &source_})
     if (*one >= 0) ::close(std::exchange(*one, -1));
 }
 
@@ -114,6 +131,8 @@ void PythonWorker::start(const PythonClass& of, std::span<const std::string> wor
     other = moved(ends[1], "a socket");
     shared_ = moved(::memfd_create("gradrace", MFD_CLOEXEC), "shared memory");
     stack_ = moved(::memfd_create("gradrace-stack", MFD_CLOEXEC), "shared memory");
+    source_ = moved(::memfd_create("gradrace-source", MFD_CLOEXEC), "shared memory");
+    write(source_, of.arguments + of.source);
     const auto seconds = std::chrono::duration<double>(of.timeout);
     const auto whole = std::chrono::duration_cast<std::chrono::seconds>(seconds);
     const auto rest = std::chrono::duration_cast<std::chrono::microseconds>(seconds - whole);
@@ -131,6 +150,7 @@ void PythonWorker::start(const PythonClass& of, std::span<const std::string> wor
     posix_spawn_file_actions_adddup2(&actions, other, worker_socket);
     posix_spawn_file_actions_adddup2(&actions, shared_, worker_memory);
     posix_spawn_file_actions_adddup2(&actions, stack_, worker_stack);
+    posix_spawn_file_actions_adddup2(&actions, source_, worker_source);
     const int error =
         ::posix_spawnp(&process_, arguments.front(), &actions, nullptr, arguments.data(), environ);
     posix_spawn_file_actions_destroy(&actions);

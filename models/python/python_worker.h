@@ -19,6 +19,7 @@ namespace gradrace {
 struct PythonClass {
   PythonSetting setting;
   std::filesystem::path file;
+  std::string source;  // its bytes
   std::string name;
   std::string arguments = "{}";  // of its constructor, JSON
   std::string precision = "float32";
@@ -78,7 +79,7 @@ class PythonWorker {
 
   std::string file_, name_;
   double timeout_;
-  int socket_ = -1, shared_ = -1, stack_ = -1;  // descriptors
+  int socket_ = -1, shared_ = -1, stack_ = -1, source_ = -1;  // descriptors
   pid_t process_ = -1;
   std::byte* memory_ = nullptr;
   std::size_t parameters_ = 0, stride_ = 0;

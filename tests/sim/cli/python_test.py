@@ -265,6 +265,47 @@ class PythonTest(ProgramTest):
         _, errors = self.call("run", "scenario.json", "--out", "out", "--resume", status=2)
         self.assertIn("data", errors)
 
+    def test_what_runs_is_what_was_read_whatever_becomes_of_the_file(self):
+        text = """
+import os, pathlib
+import numpy as np
+
+
+class Net:
+    def __init__(self):
+        self.rows = 4
+        file = pathlib.Path(__file__)
+        other = file.with_suffix(f".{os.getpid()}")
+        other.write_text(file.read_text().replace("w * 1", "w * 5"))
+        other.replace(file)
+
+    def initial(self, seed):
+        return np.ones(2)
+
+    def gradient(self, w, rows):
+        return w * 1
+
+    def evaluate(self, w):
+        return float(w @ w)
+"""
+        (self.folder / "model.py").write_text(text, encoding="utf-8")
+        model = {"kind": "python", "file": "model.py", "class": "Net"}
+        scenario = changed(TRAINED, protocol={"kind": "sync"}, stop={"updates": 5}, replicas=6, model=model)
+        self.write(scenario, "scenario.json")
+        self.call("run", "scenario.json", "--out", "kept", "--quiet", "--jobs", "3")
+        self.assertIn("w * 5", (self.folder / "model.py").read_text())
+        self.assertEqual(len({row["final_loss"] for row in rows(self.folder / "kept/runs.csv")}), 1)
+
+    def test_nothing_beside_the_file_is_imported_by_a_look_at_it(self):
+        mark = self.folder / "imported"
+        for codec, module in (("idna", "stringprep"), ("quopri_codec", "quopri"), ("utf-8", "json"), ("utf-8", "ast")):
+            (self.folder / "model.py").write_text(f"# coding: {codec}\n{SOFTMAX}", encoding="utf-8")
+            beside = self.folder / f"{module}.py"
+            beside.write_text(f"open({os.fspath(mark)!r}, 'w')\n", encoding="utf-8")
+            self.call("validate", self.write(changed(TRAINED, protocol={"kind": "sync"}), "scenario.json"), status=None)
+            self.assertFalse(mark.exists(), module)
+            beside.unlink()
+
     def test_an_exception_is_told_with_its_line(self):
         self.assertIn(self.check_failed("10: in gradient: ZeroDivisionError: division by zero", gradient="1 / 0"), ("failed", None))
         self.check_failed("13: in evaluate: KeyError: 'x'", evaluate="{}['x']")
@@ -282,6 +323,7 @@ class PythonTest(ProgramTest):
 
     def test_a_hang_is_ended_at_its_line(self):
         self.check_failed("10: in gradient: did not come back within 1 seconds (model.timeout)", gradient="time.sleep(1000)", timeout=1)
+        self.refused("model.timeout: must be 0.001 to 10000000, got 5e-07", timeout=5e-7)
         self.check_failed("13: in evaluate: did not come back within 1 seconds", evaluate="exec('while True: pass')", timeout=1)
 
     def test_a_fork_is_refused_at_its_line(self):
