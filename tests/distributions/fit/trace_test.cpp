@@ -72,7 +72,8 @@ TEST_CASE("trace: every defect is said with file, line, column and what is allow
       {"\n\r\n", "path", ": is empty", ""},
       {"who,t\n", "path", ": has no rows, only a line of names", ""},
       {"who,t\n1,2\n3\n", "path",
-       ":3: 1 fields, the first line has 2; the cells of a row are separated by commas, semicolons, "
+       ":3: 1 fields, the first line has 2; the cells of a row are separated by commas, "
+       "semicolons, "
        "tabs, | or blanks",
        ""},
       {"who,t\n\"1,2\n", "path", ":2: a quote is not closed", ""},
