@@ -141,16 +141,16 @@ class NoLoCo final : public PeerProtocol {
   void outer_step(Peers& peers, std::span<const std::uint32_t> members) {
     const auto& [tau, eta, momentum, consensus] = config_;
     const double share = 1.0 / static_cast<double>(members.size());
-    std::vector<Term> means;
+    means_.clear();
     for (const std::uint32_t member : members) {
-      means.push_back({at_[member].phi, (consensus - eta) * share});
-      means.push_back({peers.value(member), eta * share});
+      means_.push_back({at_[member].phi, (consensus - eta) * share});
+      means_.push_back({peers.value(member), eta * share});
     }
     for (const std::uint32_t member : members) {
       Learner& learner = at_[member];
-      std::vector<Term> terms{{learner.phi, 1 + momentum - consensus}, {learner.before, -momentum}};
-      terms.insert(terms.end(), means.begin(), means.end());
-      peers.move({&member, 1}, terms);
+      terms_ = {{learner.phi, 1 + momentum - consensus}, {learner.before, -momentum}};
+      terms_.insert(terms_.end(), means_.begin(), means_.end());
+      peers.move({&member, 1}, terms_);
       learner.before = std::exchange(learner.phi, peers.value(member));
     }
   }
@@ -171,6 +171,7 @@ class NoLoCo final : public PeerProtocol {
   std::vector<Learner> at_;
   std::deque<Round> rounds_;  // that some have made or ask for, and others have not
   std::uint64_t first_round_ = 0;
+  std::vector<Term> means_, terms_;  // kept for their memory
 };
 
 }  // namespace

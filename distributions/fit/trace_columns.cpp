@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "distributions/fit/readers/cell_time.h"
+#include "distributions/fit/column_hints.h"
 #include "distributions/fit/readers/column_words.h"
 
 namespace gradrace {
@@ -67,21 +67,6 @@ bool is_among(const Names& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-bool says_number(const std::string& cell) {
-  return cell_time(cell, DecimalMark::point).has_value();
-}
-
-/// A hint where a row says which quantity its value is of, as MLflow has it.
-std::string long_hint(const Table& table) {
-  constexpr std::string_view keys[] = {"key", "metric", "metric_name", "name", "tag", "variable"};
-  if (!is_among(table.names, "value")) return {};
-  const auto key = std::ranges::find_if(table.names, [&](const auto& name) {
-    return std::ranges::find(keys, name) != std::end(keys);
-  });
-  if (key == table.names.end()) return {};
-  return "; or, of one quantity in " + *key + ", --where '" + *key + "=NAME' --column value";
-}
-
 /// Whether columns count or are of training alone.
 bool are_of_training(const Table& table) {
   constexpr std::string_view words[] = {
@@ -93,69 +78,6 @@ bool are_of_training(const Table& table) {
       return std::ranges::find(words, word) != std::end(words);
     });
   });
-}
-
-/// A hint where stamps or a rate could tell the times.
-std::string other_hint(const Table& table) {
-  const auto first = [&](const auto& says) {
-    const auto found = std::ranges::find_if(table.names, says);
-    return found == table.names.end() ? "" : *found;
-  };
-  const std::string begin = first(says_begin), end = first(says_end), rate = first(is_rate);
-  std::string stamp = first(
-      [](const auto& name) { return says_stamp(name) && !says_begin(name) && !says_end(name); });
-  if (stamp.empty() && (begin.empty() || end.empty())) stamp = begin + end;
-  std::string hint = long_hint(table);
-  if (!begin.empty() && !end.empty())
-    hint += "; or, from one stamp to the other, --begin '" + begin + "' --end '" + end + "'";
-  const bool is_read = !stamp.empty() && says_number(std::string(cells_of(table, stamp).front()));
-  if (is_read) hint += "; or, from row to row, --column '" + stamp + "' --differences";
-  if (!rate.empty()) hint += "; or, of a rate, --column '" + rate + "' --rate ITEMS";
-  return hint + "; or, of a log, --pattern REGEX";
-}
-
-/// Of names that differ by a number alone: what is before it, and how many digits they have.
-struct Numbered {
-  std::string stem;
-  std::map<std::size_t, std::size_t> names;  // [digits] how many
-};
-
-/// The first of several such among the names; an empty stem: there are none.
-Numbered numbered_in(const Names& names) {
-  std::map<std::string, Numbered> found;
-  std::string first;
-  for (const auto& name : names) {
-    const auto stem = name.substr(0, name.find_last_not_of("0123456789") + 1);
-    if (stem == name || stem.empty()) continue;
-    Numbered& its = found[stem];
-    if (!its.stem.empty() && first.empty()) first = stem;
-    its.stem = stem;
-    ++its.names[name.size() - stem.size()];
-  }
-  return first.empty() ? Numbered{} : found[first];
-}
-
-/// --column options that choose these among the names, and no other.
-std::string options_for(const Numbered& numbered, const Names& names) {
-  std::size_t wanted = 0;
-  for (const auto& [digits, count] : numbered.names) wanted += count;
-  const auto matching = std::ranges::count_if(
-      names, [&](const auto& name) { return matches(name, numbered.stem + "*"); });
-  if (static_cast<std::size_t>(matching) == wanted) return "--column '" + numbered.stem + "*'";
-  std::string options;
-  for (const auto& [digits, count] : numbered.names) {
-    options += (options.empty() ? "--column '" : " --column '") + numbered.stem;
-    for (std::size_t i = 0; i < digits; ++i) options += any_digit;
-    options += "'";
-  }
-  return options;
-}
-
-/// A hint where columns differ by a number alone.
-std::string wide_hint(const Table& table) {
-  const Numbered numbered = numbered_in(table.names);
-  if (numbered.stem.empty()) return {};
-  return "; or, where each column is a learner's, " + options_for(numbered, table.names);
 }
 
 /// "gpu*_time" of "gpu0_time".
@@ -321,17 +243,6 @@ Names learner_columns(const Table& table) {
   return tells && 3 * pairs <= table.rows.size() ? both : Names{place};
 }
 
-/// Of a row that has names, below lines of text.
-std::string names_hint(const Table& table) {
-  constexpr std::size_t looked_at = 20;
-  for (std::size_t row = 0; row < std::min(looked_at, table.rows.size()); ++row)
-    if (std::ranges::any_of(table.rows[row], says_time) &&
-        std::ranges::none_of(table.rows[row], says_number))
-      return "; or, where line " + std::to_string(table.lines[row]) +
-             " has the names, without the lines above it";
-  return {};
-}
-
 std::string chosen_time(const Table& table, const TraceRequest& request,
                         const TraceColumns& columns) {
   Names candidates;
@@ -355,7 +266,7 @@ std::string chosen_time(const Table& table, const TraceRequest& request,
           (candidates.empty() ? "no column's name says time, ms, seconds or duration"
            : durations        ? "more than one says so by its name: " + listed(candidates)
                        : "those that say so are of a begin or an end: " + listed(candidates)),
-      listed(table.names) + names_hint(table) + wide_hint(table) + other_hint(table));
+      listed(table.names) + hints_of_times(table));
 }
 
 void choose_learners(const Table& table, const TraceRequest& request, TraceColumns& columns) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "distributions/fit/readers/row_choice.h"
+#include "distributions/fit/rows/row_choice.h"
 #include "distributions/fit/table.h"
 
 namespace gradrace {

@@ -104,7 +104,7 @@ std::size_t find_label(const TextLine& line, const std::vector<std::string>& nam
 
 /// Reads the line of names, if it is one.
 Columns read_columns(TextLine& line, const Config& config) {
-  for (const char c : {'\xEF', '\xBB', '\xBF'}) line.skip(c);  // a byte order mark
+  line.skip_word("\xEF\xBB\xBF");  // a byte order mark
   for (const std::string_view of_arff : {"@relation ", "@RELATION ", "@Relation ", "% "})
     if (line.rest().starts_with(of_arff))
       line.defect("is ARFF: leave out the lines up to @DATA, and say \"header\": false");

@@ -160,7 +160,7 @@ class CurveReader {
   }
 
   void read_header(TextLine& line) {
-    for (const char c : {'\xEF', '\xBB', '\xBF'}) line.skip(c);  // a byte order mark
+    line.skip_word("\xEF\xBB\xBF");  // a byte order mark
     for (bool more = true; more; more = line.skip_separator(',')) {
       const std::size_t place = line.column();
       const std::string name = line.cell();

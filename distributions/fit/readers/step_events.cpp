@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "distributions/fit/readers/column_words.h"
-#include "distributions/fit/readers/row_choice.h"
+#include "distributions/fit/rows/row_choice.h"
 #include "sim/message_text.h"
 
 namespace gradrace {

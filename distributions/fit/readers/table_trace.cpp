@@ -12,8 +12,8 @@
 #include "distributions/fit/readers/file_names.h"
 #include "distributions/fit/readers/found_table.h"
 #include "distributions/fit/readers/log_pattern.h"
-#include "distributions/fit/readers/row_times.h"
-#include "distributions/fit/readers/step_places.h"
+#include "distributions/fit/rows/row_times.h"
+#include "distributions/fit/rows/step_places.h"
 #include "sim/hash.h"
 #include "sim/message_text.h"
 

@@ -1,4 +1,4 @@
-#include "distributions/fit/readers/row_values.h"
+#include "distributions/fit/rows/row_values.h"
 
 #include <algorithm>
 #include <charconv>

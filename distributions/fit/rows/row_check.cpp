@@ -1,4 +1,4 @@
-#include "distributions/fit/readers/row_check.h"
+#include "distributions/fit/rows/row_check.h"
 
 #include <algorithm>
 #include <cmath>

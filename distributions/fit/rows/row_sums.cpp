@@ -1,10 +1,10 @@
-#include "distributions/fit/readers/row_sums.h"
+#include "distributions/fit/rows/row_sums.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "distributions/fit/readers/nested_rows.h"
+#include "distributions/fit/rows/nested_rows.h"
 #include "sim/message_text.h"
 
 namespace gradrace {

@@ -1,4 +1,4 @@
-#include "distributions/fit/readers/step_places.h"
+#include "distributions/fit/rows/step_places.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "distributions/fit/readers/row_choice.h"
+#include "distributions/fit/rows/row_choice.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,4 +1,4 @@
-#include "distributions/fit/readers/row_times.h"
+#include "distributions/fit/rows/row_times.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,13 +10,13 @@
 #include <utility>
 
 #include "distributions/fit/readers/cell_time.h"
-#include "distributions/fit/readers/row_begins.h"
-#include "distributions/fit/readers/row_check.h"
-#include "distributions/fit/readers/row_differences.h"
-#include "distributions/fit/readers/row_series.h"
-#include "distributions/fit/readers/row_sums.h"
-#include "distributions/fit/readers/row_values.h"
 #include "distributions/fit/readers/time_column.h"
+#include "distributions/fit/rows/row_begins.h"
+#include "distributions/fit/rows/row_check.h"
+#include "distributions/fit/rows/row_differences.h"
+#include "distributions/fit/rows/row_series.h"
+#include "distributions/fit/rows/row_sums.h"
+#include "distributions/fit/rows/row_values.h"
 #include "sim/message_text.h"
 
 namespace gradrace {

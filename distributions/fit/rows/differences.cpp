@@ -1,4 +1,4 @@
-#include "distributions/fit/readers/differences.h"
+#include "distributions/fit/rows/differences.h"
 
 #include <algorithm>
 

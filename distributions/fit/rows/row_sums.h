@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "distributions/fit/readers/found_table.h"
-#include "distributions/fit/readers/row_begins.h"
-#include "distributions/fit/readers/row_series.h"
+#include "distributions/fit/rows/row_begins.h"
+#include "distributions/fit/rows/row_series.h"
 #include "distributions/fit/trace_columns.h"
 
 namespace gradrace {

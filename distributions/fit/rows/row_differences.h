@@ -4,7 +4,7 @@
 #include <string>
 
 #include "distributions/fit/readers/found_table.h"
-#include "distributions/fit/readers/row_series.h"
+#include "distributions/fit/rows/row_series.h"
 #include "distributions/fit/trace_columns.h"
 
 namespace gradrace {

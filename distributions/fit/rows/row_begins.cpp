@@ -1,4 +1,4 @@
-#include "distributions/fit/readers/row_begins.h"
+#include "distributions/fit/rows/row_begins.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,11 +1,11 @@
-#include "distributions/fit/readers/row_differences.h"
+#include "distributions/fit/rows/row_differences.h"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "distributions/fit/readers/column_words.h"
-#include "distributions/fit/readers/differences.h"
+#include "distributions/fit/rows/differences.h"
 #include "sim/message_text.h"
 
 namespace gradrace {

@@ -1,4 +1,4 @@
-#include "distributions/fit/readers/nested_rows.h"
+#include "distributions/fit/rows/nested_rows.h"
 
 #include <algorithm>
 
