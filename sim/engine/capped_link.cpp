@@ -2,30 +2,42 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace gradrace {
 
-namespace {
+CappedLink::CappedLink(double bandwidth, std::uint32_t transfers)
+    : bandwidth_(bandwidth), capped_ends_(transfers), shared_ends_(transfers) {}
 
-constexpr double never = std::numeric_limits<double>::infinity();
-
-}  // namespace
+CappedLink::Order::iterator CappedLink::place_of(double cap) {
+  const auto next = order_.lower_bound(cap);
+  if (next != order_.end() && next->first == cap) return next;
+  if (spare_.empty()) {
+    groups_.emplace_back();
+    return order_.emplace_hint(next, cap, static_cast<std::uint32_t>(groups_.size() - 1));
+  }
+  auto node = std::move(spare_.back());
+  spare_.pop_back();
+  node.key() = cap;
+  return order_.insert(next, std::move(node));
+}
 
 void CappedLink::enter(std::uint32_t learner, double bytes, double now, double cap) {
   advance(now);
-  const auto [place, is_new] = groups_.try_emplace(cap);
-  Group& group = place->second;
-  if (is_new) {
-    group.capped = level_ == groups_.end() || cap < level_->first;
+  const auto place = place_of(cap);
+  Group& group = groups_[place->second];
+  auto& transfers = group.transfers;
+  if (transfers.empty()) {
+    group.place = place;
+    group.capped = level_ == order_.end() || cap < level_->first;
+    group.carried = 0;
     group.since = clock(group);
   }
-  auto& transfers = group.transfers;
-  const double end = carried(*place) + bytes;
+  const double end = carried(group, cap) + bytes;
   if (transfers.full()) transfers.set_capacity(2 * transfers.size() + 1);
   auto after = transfers.end();  // it itself, where all are of one size
   while (after != transfers.begin() && std::prev(after)->end > end) --after;
   const bool first = after == transfers.begin();
-  if (first && !is_new) unlist(*place);
   transfers.insert(after, {learner, end});
   if (first) list(*place);
   group.capped ? caps_ += cap : ++sharers_;
@@ -33,23 +45,21 @@ void CappedLink::enter(std::uint32_t learner, double bytes, double now, double c
 }
 
 double CappedLink::next_end() const {
-  const double first = capped_ends_.empty() ? never : capped_ends_.begin()->first;
-  return std::min(std::max(last_, first), shared_end());
+  return std::min(std::max(last_, capped_ends_.first().time), shared_end());
 }
 
 double CappedLink::shared_end() const {
-  if (shared_ends_.empty()) return never;
-  const double left = std::max(0.0, shared_ends_.begin()->first - shared_);
+  if (sharers_ == 0) return std::numeric_limits<double>::infinity();
+  const double left = std::max(0.0, shared_ends_.first().time - shared_);
   return last_ + left * sharers_ / (bandwidth_ - caps_);
 }
 
 std::uint32_t CappedLink::pop(double now) {
-  const bool capped = !capped_ends_.empty() && capped_ends_.begin()->first <= shared_end();
-  const auto [end, cap] = *(capped ? capped_ends_ : shared_ends_).begin();
+  const SlotHeap::End first = capped_ends_.first();
+  const bool capped = first.time <= shared_end();
+  const auto [end, cap, index] = capped ? first : shared_ends_.first();
   advance(now);
-  const auto place = groups_.find(cap);
-  unlist(*place);
-  Group& group = place->second;
+  Group& group = groups_[index];
   const Transfer done = group.transfers.front();
   group.transfers.pop_front();
   if (capped) {
@@ -58,19 +68,19 @@ std::uint32_t CappedLink::pop(double now) {
   } else {
     shared_ = end;
   }
-  shrink(place);
+  shrink(group.place);
   return done.learner;
 }
 
 double CappedLink::remove(std::uint32_t learner, double now, double cap) {
   advance(now);
-  const auto place = groups_.find(cap);
-  if (place == groups_.end()) return 0;
-  auto& transfers = place->second.transfers;
+  const auto place = order_.find(cap);
+  if (place == order_.end()) return 0;
+  Group& group = groups_[place->second];
+  auto& transfers = group.transfers;
   const auto gone = std::ranges::find(transfers, learner, &Transfer::learner);
   if (gone == transfers.end()) return 0;
-  const double left = std::max(0.0, gone->end - carried(*place));
-  unlist(*place);
+  const double left = std::max(0.0, gone->end - carried(group, cap));
   const bool early = gone - transfers.begin() < transfers.end() - gone;
   early ? transfers.rerase(gone) : transfers.erase(gone);
   shrink(place);
@@ -79,52 +89,52 @@ double CappedLink::remove(std::uint32_t learner, double now, double cap) {
 
 void CappedLink::clear(double now) {
   advance(now);
-  groups_.clear();
-  level_ = groups_.end();
-  capped_ends_.clear();
-  shared_ends_.clear();
+  while (!order_.empty()) {
+    const std::uint32_t index = order_.begin()->second;
+    groups_[index].transfers.clear();
+    (groups_[index].capped ? capped_ends_ : shared_ends_).remove(index);
+    spare_.push_back(order_.extract(order_.begin()));
+  }
+  level_ = order_.end();
   sharers_ = 0;
   share();
 }
 
-double CappedLink::carried(const Groups::value_type& place) const {
-  const auto& [cap, group] = place;
+double CappedLink::carried(const Group& group, double cap) const {
   return group.carried + (clock(group) - group.since) * (group.capped ? cap : 1);
 }
 
-static std::pair<double, double> first_end(const auto& place) {
-  const auto& [cap, group] = place;
+void CappedLink::list(const Order::value_type& place) {
+  const auto& [cap, index] = place;
+  const Group& group = groups_[index];
   const double left = group.transfers.front().end - group.carried;
-  return {group.since + left / (group.capped ? cap : 1), cap};
+  const double end = group.since + left / (group.capped ? cap : 1);
+  (group.capped ? capped_ends_ : shared_ends_).set({end, cap, index});
 }
 
-void CappedLink::list(const Groups::value_type& place) {
-  (place.second.capped ? capped_ends_ : shared_ends_).insert(first_end(place));
-}
-
-void CappedLink::unlist(const Groups::value_type& place) {
-  (place.second.capped ? capped_ends_ : shared_ends_).erase(first_end(place));
-}
-
-void CappedLink::shrink(Groups::iterator place) {
-  place->second.capped ? caps_ -= place->first : --sharers_;
-  if (!place->second.transfers.empty()) {
+void CappedLink::shrink(Order::iterator place) {
+  const auto [cap, index] = *place;
+  const Group& group = groups_[index];
+  group.capped ? caps_ -= cap : --sharers_;
+  if (!group.transfers.empty()) {
     list(*place);
   } else {
+    (group.capped ? capped_ends_ : shared_ends_).remove(index);
     if (level_ == place) ++level_;
-    groups_.erase(place);
+    spare_.push_back(order_.extract(place));
   }
   share();
 }
 
-void CappedLink::turn(Groups::value_type& place, bool capped) {
-  unlist(place);
-  auto& [cap, group] = place;
-  group.carried = carried(place);
+void CappedLink::turn(const Order::value_type& place, bool capped) {
+  const auto [cap, index] = place;
+  Group& group = groups_[index];
+  (group.capped ? capped_ends_ : shared_ends_).remove(index);
+  group.carried = carried(group, cap);
   group.capped = capped;
   group.since = clock(group);
   list(place);
-  const double count = static_cast<double>(group.transfers.size());
+  const double count = transfers(place);
   caps_ += capped ? cap * count : -cap * count;
   sharers_ += capped ? -count : count;
 }
@@ -137,23 +147,23 @@ void CappedLink::advance(double now) {
 
 /// Sums that are never made anew lose their last digits.
 void CappedLink::share() {
-  if (++changes_ >= groups_.size()) {
+  if (++changes_ >= order_.size()) {
     changes_ = 0;
     caps_ = 0;
-    for (auto place = groups_.begin(); place != level_; ++place)
-      caps_ += place->first * static_cast<double>(place->second.transfers.size());
+    for (auto place = order_.begin(); place != level_; ++place)
+      caps_ += place->first * transfers(*place);
   }
   const auto fits = [this](double cap, double sharers, double caps) {
     return cap * sharers <= bandwidth_ - caps;
   };
-  while (level_ != groups_.begin()) {
-    auto& last = *std::prev(level_);
-    const double count = static_cast<double>(last.second.transfers.size());
+  while (level_ != order_.begin()) {
+    const auto& last = *std::prev(level_);
+    const double count = transfers(last);
     if (fits(last.first, sharers_ + count, caps_ - last.first * count)) break;
     turn(last, false);
     --level_;
   }
-  for (; level_ != groups_.end() && fits(level_->first, sharers_, caps_); ++level_)
+  for (; level_ != order_.end() && fits(level_->first, sharers_, caps_); ++level_)
     turn(*level_, true);
   used_ = sharers_ > 0 ? 1 : caps_ / bandwidth_;
 }

@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <set>
-#include <utility>
+#include <vector>
+
+#include "sim/engine/slot_heap.h"
 
 namespace gradrace {
 
@@ -17,16 +18,17 @@ namespace gradrace {
 ///     rate = min(cap, level),  level: where the rates' sum is the bandwidth
 ///
 /// Transfers of one cap are a group.  Groups below the level end at times that are known; those
-/// above get the same bytes, and end when these have become so many.  A change costs O(log groups)
-/// for itself and for each group that the level passes.
+/// above get the same bytes, and end when these have become so many.  A change costs one search for
+/// its group, and O(1) for each group that the level passes.
 class CappedLink {
  public:
-  explicit CappedLink(double bandwidth) : bandwidth_(bandwidth) {}
+  /// transfers: the most at once.
+  CappedLink(double bandwidth, std::uint32_t transfers);
   CappedLink(const CappedLink&) = delete;
 
   void enter(std::uint32_t learner, double bytes, double now, double cap);
 
-  bool is_idle() const { return groups_.empty(); }
+  bool is_idle() const { return order_.empty(); }
 
   /// When the next transfer ends if none begins.  Not to be called where there is none.
   double next_end() const;
@@ -43,6 +45,8 @@ class CappedLink {
   double busy(double now) const { return busy_ + (now - last_) * used_; }
 
  private:
+  /// By their caps, the groups with transfers: their places in groups_.
+  using Order = std::map<double, std::uint32_t>;
   struct Transfer {
     std::uint32_t learner;
     double end;  // of carried
@@ -52,28 +56,30 @@ class CappedLink {
   struct Group {
     double carried = 0, since = 0;
     bool capped = false;
+    Order::iterator place = {};                  // its own, where it has transfers
     boost::circular_buffer<Transfer> transfers;  // in the order of their ends
   };
-  using Groups = std::map<double, Group>;            // by their caps; those with transfers
-  using Ends = std::set<std::pair<double, double>>;  // by their clocks, with their caps
-
+  double transfers(const Order::value_type& place) const {
+    return static_cast<double>(groups_[place.second].transfers.size());
+  }
   double clock(const Group& group) const { return group.capped ? last_ : shared_; }
-  double carried(const Groups::value_type& group) const;
-  /// Has its first transfer's end among those of its kind, or no more; to be called before and
-  /// after what changes it.
-  void list(const Groups::value_type& group);
-  void unlist(const Groups::value_type& group);
-  /// One of the group's transfers has gone, which was not listed meanwhile.
-  void shrink(Groups::iterator group);
-  void turn(Groups::value_type& group, bool capped);
+  double carried(const Group& group, double cap) const;
+  Order::iterator place_of(double cap);
+  /// Has its first transfer's end among those of its kind.
+  void list(const Order::value_type& place);
+  /// One of the group's transfers has gone.
+  void shrink(Order::iterator place);
+  void turn(const Order::value_type& place, bool capped);
   double shared_end() const;
   void advance(double now);
   void share();
 
   const double bandwidth_;
-  Groups groups_;
-  Groups::iterator level_ = groups_.end();  // the first group that is not capped
-  Ends capped_ends_, shared_ends_;
+  std::vector<Group> groups_;
+  Order order_;
+  std::vector<Order::node_type> spare_;   // of groups without transfers
+  Order::iterator level_ = order_.end();  // the first group that is not capped
+  SlotHeap capped_ends_, shared_ends_;    // of groups, by their clocks, then by their caps
   double sharers_ = 0, caps_ = 0;  // transfers that are not capped; sum of the caps of the others
   double shared_ = 0;        // bytes that each of the former got that has been there since it was 0
   double last_ = 0;          // when that was so

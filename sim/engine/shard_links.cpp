@@ -11,7 +11,7 @@ ShardLinks::ShardLinks(double bandwidth, std::vector<double> cards, std::uint32_
     open_.assign(shards, SharedLink(bandwidth));
     return;
   }
-  for (std::uint32_t shard = 0; shard < shards; ++shard) capped_.emplace_back(bandwidth);
+  for (std::uint32_t shard = 0; shard < shards; ++shard) capped_.emplace_back(bandwidth, learners);
   if (shards == 1) return;
   transfers_.resize(learners);
   passes_.resize(std::size_t{learners} * shards);
