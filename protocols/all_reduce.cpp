@@ -28,7 +28,11 @@ large as one.
 
 Where learners fail (`cluster.failures`) an update has the mean of the gradients of those who are
 left; one that is back copies the value and takes part from the next step on.  With `on_failure:
-restart` all go back to the last checkpoint instead, which was written between two steps.)",
+restart` all go back to the last checkpoint instead, which was written between two steps.  Where P
+learners are up for exponential times of mean M and down for R in the mean, M' = M / P, w steps take
+tau >= `every`, C = `cost` and F = `reform`, a step takes
+
+    (M' + S) exp(F / M') (exp((tau + C) / M') - 1) / w,  S = M' ((1 + R / M)^P - 1))",
     .source =
         "Patarasuk, Yuan, J. Parallel Distrib. Comput. 2009; Sergeev, Del Balso, arXiv "
         "1802.05799 (Horovod); buckets: Li et al., VLDB 2020 (PyTorch DDP)",

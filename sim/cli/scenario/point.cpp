@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 
+#include "analysis/theory/restart_theory.h"
 #include "distributions/integrand_budget.h"
 #include "models/optimiser/optimiser.h"
 #include "models/quadratic.h"
@@ -214,8 +215,35 @@ Race Point::race() const {
   return race;
 }
 
+/// Of learners without a server, what it says of them without failures where all go back to
+/// checkpoints; else nothing.
+static Theory with_failures(const Theory& without, const Failures& failures,
+                            const Conditions& alone, std::uint32_t steps_of_round) {
+  Theory theory;
+  if (!failures.checkpoint) return theory;
+  theory.staleness = without.staleness;
+  const bool known = failures.up->ageing() == Ageing::memoryless && !failures.up->has_memory() &&
+                     !failures.down->has_memory() && failures.notice == 0;
+  if (!known || !without.iteration_time) return theory;
+  const auto count = failures.learners.empty() ? alone.learners : failures.learners.size();
+  const RestartingLearners learners{.count = static_cast<double>(count),
+                                    .up = failures.up->mean(),
+                                    .down = failures.down->mean(),
+                                    .reform = failures.reform,
+                                    .every = failures.checkpoint->every,
+                                    .cost = failures.checkpoint->cost};
+  const double round = steps_of_round * without.iteration_time->value;
+  const bool even =
+      without.iteration_time->basis == Basis::exact && alone.law && alone.law->variance() == 0;
+  theory.iteration_time = {{round_with_restarts(round, learners) / steps_of_round,
+                            even ? Basis::exact : Basis::approximate}};
+  return theory;
+}
+
 Theory Point::theory(std::uint64_t budget) const {
-  if (cluster.transit.failures && !make_protocol().has_server()) return {};
+  const auto& failures = cluster.transit.failures;
+  const bool restarts = failures && !make_protocol().has_server();
+  if (restarts && !failures->checkpoint) return {};
   const auto law = common_law();
   const std::uint32_t samples = model ? model->minibatch() : 1;
   const ClusterRuntimes times = runtimes();
@@ -232,10 +260,12 @@ Theory Point::theory(std::uint64_t budget) const {
       return times.kth_smallest(cluster.learners, samples, k);
     };
   }
-  const auto about = [this](Theory theory) {  // where messages count as what they are at most
+  const auto about = [&](Theory theory) {  // where messages count as what they are at most
     if (bytes_vary() && cluster.peers && theory.iteration_time)
       theory.iteration_time->basis = Basis::approximate;
-    return theory;
+    if (!restarts) return theory;
+    const auto mixing = make_protocol()->mixing();
+    return with_failures(theory, *failures, conditions, mixing ? mixing->period : 1);
   };
   if (auto theory = within_budget([&] { return make_protocol()->theory(conditions); }, budget))
     return about(*theory);
@@ -272,6 +302,7 @@ std::optional<Descent> Point::descent(const Theory& theory) const {
   if (!with_model() || !model->quadratic() || with_compression() || first_plan.rule.delay)
     return {};
   const auto protocol = make_protocol();
+  if (cluster.transit.failures && !protocol.has_server()) return {};
   const bool server = protocol.has_server();
   Descent descent;
   descent.quadratic = noisy(*model->quadratic());

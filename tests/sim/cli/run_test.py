@@ -426,6 +426,25 @@ class Output(ProgramTest):
             self.assertLess(number["effective_time"], number["goodput"])
         self.assertNotIn("goodput", rows(self.run_small("not_said", scenario=scenario) / "runs.csv")[0])
 
+    def test_a_curve_tells_how_many_are_up(self):
+        """Learner 1 is down from 4.6 to 6.6, from 11.2 to 13.2, and so on; learner 0 from 4.6 too, where it fails."""
+        law = lambda value: {"distribution": "deterministic", "value": value}
+        scenario = {
+            "name": "members",
+            "cluster": {"learners": 3, "runtime": law(1)},
+            "protocol": {"kind": "all-reduce"},
+            "model": {"kind": "quadratic", "dimensions": 2},
+            "learning_rate": {"kind": "constant", "eta": 0.1},
+            "stop": {"time": 14},
+            "record": {"every_time": 1},
+        }
+        for failing in ([1], [0, 1]):
+            down = [4.6 < time < 6.6 or 11.2 < time < 13.2 for time in range(15)]
+            scenario["cluster"]["failures"] = {"up": law(4.6), "down": law(2), "learners": failing, "on_failure": "shrink"}
+            curve = rows(self.run_small(f"of_{len(failing)}", scenario=scenario) / "curve.csv")
+            self.assertEqual([float(row["time"]) for row in curve], list(range(15)))
+            self.assertEqual([int(row["members"]) for row in curve], [3 - len(failing) * is_down for is_down in down])
+
     def test_learners_tell_who_starves_where_staleness_is_bounded(self):
         scenario = {
             "name": "bounded",
