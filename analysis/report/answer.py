@@ -111,7 +111,7 @@ MOST_RIVALS = 3
 def listed(lines):
     """The first of them, and how many more there are."""
     more = len(lines) - MOST_RIVALS
-    return lines if more <= 0 else [*lines[:MOST_RIVALS], f"{more} more (all points: below)"]
+    return lines if more <= 0 else [*lines[:MOST_RIVALS], f"{more} more, in the table below"]
 
 
 MOST_WORDS = 30

@@ -92,7 +92,7 @@ def doubt_text(contest, point):
     difference, count = contest.comparisons[point].difference, len(contest.comparisons)
     if difference is None or count < 2 or not difference.mean > difference.half:
         return ""
-    return f", which is not sure enough for one of {count} comparisons"
+    return f", which may be chance where {count} points are compared with the best"
 
 
 BY_FAR = 1.5  # half widths of the 95 % interval of a difference

@@ -106,8 +106,7 @@ std::string fates(const std::vector<RunSummary>& summaries) {
     text += "  " + std::string(fate) + " (" + short_number(share, 2) +
             " % of minibatches): " + std::string(meaning) + "\n";
   };
-  tell(sum.cancelled, "cancelled",
-       "stopped before they were done: their update was made without them");
+  tell(sum.cancelled, "cancelled", "stopped early, as the update did not wait for them");
   tell(sum.dropped, "dropped", "computed, and thrown away by the server as too late");
   tell(sum.lost, "lost", "in the hands of a learner when it failed, or taken back to a checkpoint");
   return text;

@@ -177,10 +177,13 @@ CsvFile<TheoryRow> theory_table(const std::vector<std::string>& swept) {
       {"bits_first", "bits",
        "of a number by mean_bits (dq-sgd) in the first step, planned where the norm stays",
        [](auto& row) { return of_bits(row, &PlannedBits::first); }},
-      {"bits_last", "bits", "in the last step, likewise",
+      {"bits_last", "bits",
+       "of a number by mean_bits (dq-sgd) in the last step, planned where the norm stays",
        [](auto& row) { return of_bits(row, &PlannedBits::last); }},
       {"bits_saved", "bits",
-       "a number, by which one number of bits for all steps is more for the same error, likewise",
+       "a number, by which one number of bits for all steps is more for the same error, planned "
+       "where "
+       "the norm stays",
        [](auto& row) { return of_bits(row, &PlannedBits::saved); }},
       {"not_known", "", "what is empty among iteration time and staleness, and why",
        &Row::not_known}};

@@ -189,8 +189,10 @@ void visit_cluster(Fields& fields, Cluster& cluster) {
   fields.real("price", price, at_least(0),
               "of a machine for a unit of simulated time, in any currency; changes no run: "
               "`gradrace report` says what it costs to reach the targets (default: not said)");
-  fields.real("price_per_gigabyte", of_bytes, at_least(0),
-              "of 1e9 bytes that learners send and receive, all together, likewise");
+  fields.real(
+      "price_per_gigabyte", of_bytes, at_least(0),
+      "of 1e9 bytes that learners send and receive, all together, in the currency of `price`; "
+      "changes no run (default: not said)");
   fields.close();
 }
 

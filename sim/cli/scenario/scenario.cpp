@@ -147,7 +147,7 @@ bool visit_record(Fields& fields, Point& point, bool model_read) {
   fields.integer("train_rows", point.rows.train, at_least(1),
                  "training loss on so many rows of a fixed shuffle (default: all)");
   fields.integer("test_rows", point.rows.test, at_least(1),
-                 "test loss and test error, likewise (default: all)");
+                 "test loss and test error on so many rows of a fixed shuffle (default: all)");
   const bool is_whole = model_read && point.model && !point.model->looks_at_rows();
   fields.idle("train_rows", is_whole && point.rows.train.has_value(),
               "says nothing of a model without a data set");
@@ -175,7 +175,7 @@ void visit_targets(Fields& fields, Point& point, bool record_read, bool model_re
   fields.reals("loss", point.target_loss, Need::none, anything(),
                "adds time_to_loss_<x> to runs.csv: the time of the first evaluation at x or less");
   fields.reals("test_error", point.target_test_error, Need::none, between(0, 1),
-               "adds time_to_error_<x>, likewise");
+               "adds time_to_error_<x> to runs.csv: the time of the first evaluation at x or less");
   fields.idle("test_error",
               model_read && !point.target_test_error.empty() && point.model &&
                   !point.model->has_test_error(),

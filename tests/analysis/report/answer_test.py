@@ -285,7 +285,7 @@ class FewWords(Answers):
         lines = [str(line) for line in found[0].rivals]
         self.assertEqual(len(lines), 4)
         self.assertTrue(all("may be as good" in line for line in lines[:3]), lines)
-        self.assertEqual(lines[3], "3 more (all points: below)")
+        self.assertEqual(lines[3], "3 more, in the table below")
 
     def test_a_point_that_diverged_is_not_said_to_be_as_good(self):
         """Four of its five runs diverged, and one luckily was as soon."""
