@@ -7,13 +7,11 @@ namespace gradrace {
 
 namespace {
 
-using Cost = std::function<double(std::uint32_t, std::uint32_t)>;
-
 /// Dynamic programming over the sets of places that a path from 0 has visited (Held and Karp, 1962)
 /// with the largest cost in place of the sum.
 class ExactRing {
  public:
-  ExactRing(std::uint32_t n, const Cost& cost) : n_(n), cost_(cost), rest_((1u << n) * n) {
+  ExactRing(std::uint32_t n, const RingCost& cost) : n_(n), cost_(cost), rest_((1u << n) * n) {
     for (std::uint32_t visited = (1u << n) - 1; visited > 0; --visited)
       for (std::uint32_t last = 0; last < n; ++last) at(visited, last) = best(visited, last);
   }
@@ -47,11 +45,11 @@ class ExactRing {
   }
 
   const std::uint32_t n_;
-  const Cost& cost_;
+  const RingCost& cost_;
   std::vector<double> rest_;
 };
 
-std::vector<std::uint32_t> nearest_first(std::uint32_t n, const Cost& cost) {
+std::vector<std::uint32_t> nearest_first(std::uint32_t n, const RingCost& cost) {
   std::vector<std::uint32_t> left(n - 1), order{0};
   for (std::uint32_t place = 1; place < n; ++place) left[place - 1] = place;
   while (!left.empty()) {
@@ -66,8 +64,15 @@ std::vector<std::uint32_t> nearest_first(std::uint32_t n, const Cost& cost) {
 
 }  // namespace
 
-std::vector<std::uint32_t> fastest_ring(std::uint32_t n, const Cost& cost) {
+std::vector<std::uint32_t> fastest_ring(std::uint32_t n, const RingCost& cost) {
   return n <= most_exact_ring ? ExactRing(n, cost).order() : nearest_first(n, cost);
+}
+
+double slowest_link(const std::vector<std::uint32_t>& order, const RingCost& cost) {
+  double most = cost(order.back(), order.front());
+  for (std::size_t i = 1; i < order.size(); ++i)
+    most = std::max(most, cost(order[i - 1], order[i]));
+  return most;
 }
 
 }  // namespace gradrace

@@ -76,7 +76,7 @@ def fault_of(file, text, name):
         return f"{file}: {problem}"
     if importlib.util.find_spec("numpy") is None:
         return f"{sys.executable} has no NumPy; GRADRACE_PYTHON names another Python"
-    for line, package in imported(tree):
+    for line, package in imported(tree) if b"sys.path" not in text else ():
         if not is_there(package, os.path.dirname(file)):
             return f"{file}:{line}: imports {package}, which {sys.executable} lacks; GRADRACE_PYTHON names another Python"
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
@@ -86,9 +86,30 @@ def fault_of(file, text, name):
         others = f"; it has {', '.join(classes)}" if classes else ""
         return f"{file}: has no class {name}{others}"
     missing = [function for function in FUNCTIONS if function not in set(bound(classes[name]))]
-    if missing and not classes[name].bases:
+    if missing and not may_get_more(classes[name], tree):
         return f"{file}:{classes[name].lineno}: class {name} has no {', '.join(missing)}"
     return ""
+
+
+def may_get_more(cls, tree):
+    """Whether a class may have functions that its body does not name."""
+    later = (
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    )
+    is_set = any(isinstance(value, ast.Name) and value.id == cls.name for value in later)
+    return (
+        cls.bases
+        or cls.keywords
+        or cls.decorator_list
+        or is_set
+        or {"setattr", "__getattr__"} & names_of(tree)
+    )
+
+
+def names_of(tree):
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} | set(bound(tree))
 
 
 def bound(tree):

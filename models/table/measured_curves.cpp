@@ -105,7 +105,8 @@ std::string MeasuredCurves::text(Beyond beyond) const {
       return "updates of fewer than " + number_text(batches_.front()) + " or more than " +
              number_text(batches_.back()) + " samples";
     case Beyond::samples:
-      return "more than " + number_text(base().end()) + " effective samples";
+      return "more than " + number_text(base().end()) +
+             " effective samples, after which no row has a lower loss";
     case Beyond::loss: {
       double highest = base().last_level();
       for (const LearningCurve& one : curves_) highest = std::max(highest, one.last_level());

@@ -326,9 +326,15 @@ std::uint32_t PeerValues::begin_coded(Some members) {
 }
 
 /// Around a ring of messages of unequal bytes the longest one goes as far as the others.  A learner
-/// sends all but that of the next one.
+/// sends all but that of the next one in the ring.
 void PeerValues::load_coded(const Order& order, Some members) {
   PeerNetwork network = network_for(order.payload);
+  std::vector<std::uint32_t> in_order;
+  if (!network.ring.empty()) {
+    in_order.assign(members.begin(), members.end());
+    std::ranges::sort(in_order, {}, [&](std::uint32_t learner) { return network.ring[learner]; });
+    members = in_order;
+  }
   const double even = sent_share_ * bytes_of(order.payload);  // to which times of a byte belong
   network.making *= even / order.bytes, network.reading *= even / order.bytes;
   transfer_ = collective_transfer(network, members, order.bytes, std::move(transfer_));

@@ -238,6 +238,10 @@ void check_parameters(Fields& fields, const Point& point) {
   fields.idle("optimiser", has_none && optimises(point.first_plan),
               "says nothing of a model without parameters");
   if (!has_none || !point.make_protocol) return;
+  for (std::size_t phase = 0; phase < point.make_protocol()->changes().size(); ++phase)
+    for (const auto* key : {"learning_rate", "momentum", "momentum_every", "velocity"})
+      fields.idle("protocol.phases." + std::to_string(phase) + "." + key, true,
+                  "says nothing of a model without parameters");
   if (point.with_compression())
     fields.complain("compression", "is of the numbers of gradients, and this model has none",
                     "without it");

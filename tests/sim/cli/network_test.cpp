@@ -2,10 +2,15 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <random>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sim/cli/scenario/cluster.h"
 #include "sim/reading/document.h"
@@ -165,11 +170,46 @@ TEST_CASE("network: regions, and the order of a ring") {
       "square");
   CHECK(refused(R"({}])") ==
         "cluster.network.regions: have room for 4 learners, and there are 8 (cluster.learners)");
+  CHECK(refused(rows + R"(, "ring": [])") == "cluster.network.ring: names nobody");
   for (const char* ring : {"[0, 1]", "[0, 1, 2, 3, 4, 5, 6, 6]", "[0, 1, 2, 3, 4, 5, 6, 8]"})
     CHECK(refused(rows + R"(, "ring": )" + ring) ==
           "cluster.network.ring: does not go through each learner once");
   CHECK(refused(R"({"bandwidth": 1e-300}, {}])")
             .starts_with("cluster.network.regions[0].bandwidth: makes a transfer"));
+}
+
+TEST_CASE("network: with best no order makes an exchange faster, with any latencies") {
+  std::mt19937 random(7);
+  const auto one_of = [&](std::initializer_list<const char*> numbers) {
+    return std::string(numbers.begin()[random() % numbers.size()]);
+  };
+  for (int matrix = 0; matrix < 8; ++matrix) {
+    CAPTURE(matrix);
+    std::string rows;
+    for (int from = 0; from < 8; ++from) {
+      std::string bandwidth, latency;
+      for (int to = 0; to < 8; ++to) {
+        bandwidth += (to > 0 ? ", " : "") + one_of({"1", "2", "5", "20", "100"});
+        latency += (to > 0 ? ", " : "") + one_of({"0", "0.1", "1", "5", "10"});
+      }
+      rows += std::string(from > 0 ? ", " : "") + R"({"bandwidth": [)" + bandwidth +
+              R"(], "latency": [)" + latency + "]}";
+    }
+    const Read best = read(R"({"topology": "regions", "per_region": 1, "model_bytes": 80,
+        "ring": "best", "regions": [)" +
+                           rows + "]}");
+    REQUIRE(best.problems == "");
+    PeerNetwork network = *best.cluster.peers;
+    std::vector<std::uint32_t> all(8);
+    std::iota(all.begin(), all.end(), 0);
+    const double told = collective_transfer(network, all, 80).alone();
+    double least = told;
+    network.ring = all;
+    do {
+      least = std::min(least, collective_transfer(network, all, 80).alone());
+    } while (std::next_permutation(network.ring.begin() + 1, network.ring.end()));
+    CHECK(told == least);
+  }
 }
 
 TEST_CASE("network: each collective by its name") {

@@ -391,6 +391,25 @@ class Net:
         self.assertIn('no file "model.py"', errors)
         self.assertIn("model.py is not there", self.call("validate", "scenario.json")[0])
 
+    def test_a_class_may_get_its_functions_and_imports_when_the_file_runs(self):
+        """Where packages are, and what a class has, is then seen when it is made."""
+        (self.folder / "lib").mkdir()
+        (self.folder / "lib/beside.py").write_text("ZERO = 0.0\n", encoding="utf-8")
+        head = "import os, sys\nsys.path.insert(0, os.path.join(os.path.dirname(__file__), 'lib'))\nimport beside\n"
+        whole = "    rows = 9\n    def initial(self, seed): return [1.0]\n    def gradient(self, w, rows): return w\n"
+        later = "def evaluate(self, w): return w[0] + beside.ZERO\n"
+        for text in (
+            f"class Net:\n{whole}    {later}",
+            f"class Net:\n{whole}{later}Net.evaluate = evaluate\n",
+            f"{later}def whole(cls): cls.evaluate = evaluate; return cls\n@whole\nclass Net:\n{whole}",
+        ):
+            (self.folder / "model.py").write_text(head + text, encoding="utf-8")
+            without = changed(TRAINED, protocol={"kind": "sync"}, model={**TRAINED["model"], "arguments": {}})
+            self.trained(without)
+        (self.folder / "model.py").write_text(head.replace("'lib'", "'other'") + f"class Net:\n{whole}", encoding="utf-8")
+        self.trained(without, status=1)
+        self.assertIn("model.py:3: in <module>: ModuleNotFoundError: No module named 'beside'", self.told)
+
     def test_a_class_that_cannot_be_made_is_told_at_its_line(self):
         for maker, text in {
             "def __init__(self, l2): 1 / 0": ":3: in __init__: ZeroDivisionError: division by zero",

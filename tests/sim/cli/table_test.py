@@ -163,6 +163,12 @@ class TableTest(ProgramTest):
         nothing = "says nothing of a model without parameters"
         self.refused(CURVE, "learning_rate: " + nothing, learning_rate={"kind": "constant", "eta": 0.1})
         self.refused(CURVE, "optimiser: " + nothing, optimiser={"momentum": 0.9})
+        phases = [
+            {"protocol": {"kind": "sync"}, "learning_rate": {"kind": "constant", "eta": 9}, "momentum": 0.5, "end": {"updates": 2}},
+            {"protocol": {"kind": "async"}, "velocity": "reset"},
+        ]
+        for key in "[0].learning_rate", "[0].momentum", "[1].velocity":
+            self.refused(CURVE, f"protocol.phases{key}: {nothing}", protocol={"kind": "switch", "phases": phases})
         self.refused(CURVE, "compression: is of the numbers of gradients, and this model has none", compression={"kind": "sign"})
         self.refused(CURVE, "protocol: has learners with values of their own", protocol={"kind": "local-sgd", "tau": 2}, cluster={**ONE, "learners": 2})
         self.refused(CURVE, 'no file "other.csv"', model={"path": "other.csv"})

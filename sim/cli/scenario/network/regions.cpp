@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -19,10 +21,11 @@ constexpr Page page{
         "latency + S / bandwidth of its link, which each learner has of its own to each other.  An "
         "exchange takes the largest latency and the smallest bandwidth on its way.\n\n"
         "`ring` is the order in which rings go through the learners; a group goes in the order of "
-        "all, without those who are not in it.  With best it is the order whose slowest link, for "
-        "S / P bytes, is the fastest: to 10 learners the best of all orders; for more learners the "
-        "best of those that go through region by region, to 10 regions, and beyond that from each "
-        "region to the one of those left to which the link is the fastest.",
+        "all, without those who are not in it.  With best it is the order in which a step of S / P "
+        "bytes, by the largest latency and the smallest bandwidth, takes the least: to 10 learners "
+        "the best of all orders; for more learners the best of those that go through region by "
+        "region, to 10 regions, and beyond that from each region to the one of those left to which "
+        "a message takes the least.",
     .source = "the alpha-beta model of messages",
     .example =
         R"({"topology": "regions", "per_region": 4, "regions": [{"bandwidth": [1e10, 1e8], "latency": [0, 0.02]}, {"bandwidth": [2e8, 1e10], "latency": [0.02, 0]}], "model_bytes": 1e8})",
@@ -77,6 +80,8 @@ void visit_ring(Fields& fields, Ring& ring) {
   }
   if (!fields.is("ring", Form::list)) return;
   fields.integers("ring", ring.order, Need::none, at_least(0), "the same: their numbers");
+  if (ring.order.empty())
+    fields.complain("ring", "names nobody", "each learner's number once, \"numbers\", \"best\"");
 }
 
 void check_transfers(Fields& fields, const PeerNetwork& network) {
@@ -104,20 +109,45 @@ ClusterNetwork read(Fields& fields) {
   return {.peers = network, .ring = ring};
 }
 
-double time_of(const PeerNetwork& network, std::uint32_t from, std::uint32_t to, double bytes) {
-  const Link& link = network.link(from, to);
-  return link.latency + bytes / link.bandwidth;
+/// Of all orders the best has the fastest links among those whose latencies are no larger than
+/// some link's.
+std::vector<std::uint32_t> best_ring(std::uint32_t places, const RingCost& latency,
+                                     const RingCost& transfer) {
+  if (places > most_exact_ring)
+    return fastest_ring(places, [&](std::uint32_t from, std::uint32_t to) {
+      return latency(from, to) + transfer(from, to);
+    });
+  std::set<double> latencies;
+  for (std::uint32_t from = 0; from < places; ++from)
+    for (std::uint32_t to = 0; to < places; ++to)
+      if (from != to || places == 1) latencies.insert(latency(from, to));
+  std::vector<std::uint32_t> best;
+  double least = std::numeric_limits<double>::infinity();
+  for (const double most : latencies) {
+    if (most >= least) break;
+    const auto order = fastest_ring(places, [&](std::uint32_t from, std::uint32_t to) {
+      return latency(from, to) <= most ? transfer(from, to) : HUGE_VAL;
+    });
+    const double takes = slowest_link(order, latency) + slowest_link(order, transfer);
+    if (best.empty() || takes < least) best = order, least = takes;
+  }
+  return best;
 }
 
 std::vector<std::uint64_t> best_order(const PeerNetwork& network, std::uint32_t learners) {
   const bool each = learners <= most_exact_ring;
   const std::uint32_t block = each ? 1 : network.per_node;
   const double bytes = network.model_bytes / learners;
+  const auto link = [&](std::uint32_t from, std::uint32_t to) -> const Link& {
+    return network.link(from * block, to * block);
+  };
   std::vector<std::uint64_t> order;
   for (const std::uint32_t place :
-       fastest_ring((learners + block - 1) / block, [&](std::uint32_t from, std::uint32_t to) {
-         return time_of(network, from * block, to * block, bytes);
-       })) {
+       best_ring((learners + block - 1) / block,
+                 [&](std::uint32_t from, std::uint32_t to) { return link(from, to).latency; },
+                 [&](std::uint32_t from, std::uint32_t to) {
+                   return bytes / link(from, to).bandwidth;
+                 })) {
     for (std::uint32_t l = place * block; l < std::min((place + 1) * block, learners); ++l)
       order.push_back(l);
   }
