@@ -23,7 +23,7 @@ class Async final : public ServerProtocol {
   }
 
   std::uint32_t k() const override { return 1; }
-  Traits traits() const override { return {.never_waits = true}; }
+  Traits traits() const override { return {.never_waits = true, .by_shard = true}; }
 
   /// E[T] = E[X]/P (Lemma 4 with K = 1); the mean staleness is P - 1 for any law.
   std::optional<Estimate> iteration_time(const Conditions& conditions) const override {

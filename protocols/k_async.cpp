@@ -25,6 +25,8 @@ class KAsync final : public KLearners {
     server.dispatch_waiting();
   }
 
+  Traits traits() const override { return {.by_shard = true}; }
+
   /// K = 1: E[X]/P; K = P: E[X_{P:P}].  Between, E[X_{K:P}] is exact for exponential X, an upper
   /// bound where a new minibatch takes longer than a used one (Lemma 5), a lower one where it takes
   /// shorter (the same proof, reversed); for any X, and of learners that are unlike, at least

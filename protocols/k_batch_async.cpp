@@ -23,6 +23,8 @@ class KBatchAsync final : public KGradients {
     server.dispatch(arrival.learner);
   }
 
+  Traits traits() const override { return {.by_shard = true}; }
+
   /// E[T] = K E[X]/P for any law (Lemma 4, elementary renewal theorem); the mean staleness is (P -
   /// 1)/K.
   std::optional<Estimate> iteration_time(const Conditions& conditions) const override {

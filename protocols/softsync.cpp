@@ -41,6 +41,8 @@ class Softsync final : public ServerProtocol {
 
   std::uint32_t k() const override { return c_; }
 
+  Traits traits() const override { return {.by_shard = !pulls_before_}; }
+
   /// E[T] = c E[X]/P for any law: nobody is ever idle.  Every update makes those gradients one
   /// version staler that are being computed: all P, or all but the one of the learner that has not
   /// read yet.  So the mean staleness is P/c or (P - 1)/c for any law.

@@ -49,6 +49,8 @@ class Ssp final : public ServerProtocol {
 
   std::uint32_t k() const override { return 1; }
 
+  Traits traits() const override { return {.by_shard = true}; }
+
   /// s = 0: P updates in E[X_{P:P}], made while P - 1, ..., 0 others compute: the mean staleness is
   /// (P - 1)/2.  Else at least E[X]/P, without idle time, and in the long run all make as many
   /// minibatches as the slowest.  (Nor is it slower than with a smaller s: starts are maxima of

@@ -29,7 +29,9 @@ class Sync final : public ServerProtocol {
     server.dispatch_waiting();
   }
 
-  Traits traits() const override { return {.takes_all = true, .restarts_all = true}; }
+  Traits traits() const override {
+    return {.takes_all = true, .restarts_all = true, .by_shard = true};
+  }
 
   std::uint32_t k() const override { return learners_; }
 

@@ -34,6 +34,9 @@ struct Traits {
   /// Every gradient is an update when it arrives and its learner goes on at once: start() and
   /// on_gradient() order dispatch_waiting(), and apply() and dispatch().
   bool never_waits = false;
+  /// Orders updates of all that arrives, and after them dispatches, and nothing else: each shard of
+  /// a server may follow it by itself.
+  bool by_shard = false;
   bool pauses = false;             // orders pauses
   bool fewer_than_k = false;       // an update may have fewer than K gradients
   std::string_view no_phase = {};  // its key with which it may not be a phase of `switch`

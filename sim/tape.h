@@ -66,15 +66,22 @@ struct SentModel {
 };
 
 /// What of a value an average sums.
-enum class Summed : std::uint8_t { learnt, parameters, whole };
+enum class Summed : std::uint8_t { learnt, parameters, whole, ranges };
 
-/// update: out = base moved by uses [first, first + count), in that order.
+/// Of an operation on a whole value.
+inline constexpr std::uint16_t no_range = 0xffff;
+
+/// update: out = base moved by uses [first, first + count), in that order; with a range (of
+/// Tape::ranges) that one alone, with its part of the optimiser's state: the rest of out is not
+/// defined.
 ///
 /// average: out = base, but what is `summed` is the sum of weight times that of terms [first, first
 /// + count): its parameters, statistics included; the learnt ones alone; or the whole value,
 /// everything that an optimiser keeps beside the parameters, an ema's average too.  A number's sum
 /// is made in double, from the first term on, in the order of the terms, and rounded once.
-/// Learners' terms stand in the order of the learners.
+/// Learners' terms stand in the order of the learners.  Of ranges nothing is summed: range i of the
+/// parameters, and of an ema's average, is that of term i; such a value is read and evaluated, and
+/// never moved.
 ///
 /// send: sent [first] becomes a message, which is what its uses mean from then on; out and base are
 /// the learner's memories after and before it, or no_value: base, where it has sent nothing yet and
@@ -90,7 +97,7 @@ enum class Summed : std::uint8_t { learnt, parameters, whole };
 /// number's share is summed in double in the order of the terms, and the shares in that of the
 /// numbers.
 ///
-/// The weights of the terms of one operation add to 1.
+/// The weights of the terms of one operation add to 1; of ranges each is 1.
 struct Op {
   enum class Kind : std::uint8_t { update, average, send, send_model, evaluate };
   Kind kind;
@@ -98,6 +105,7 @@ struct Op {
   ValueId out, base;
   std::uint32_t first, count;
   Summed summed = Summed::parameters;  // by an average
+  std::uint16_t range = no_range;      // of an update
 };
 
 /// Why a segment ended.
@@ -120,7 +128,8 @@ struct Segment {
   std::vector<GradientId> dead;  // open gradients of earlier segments that no segment will use
   std::vector<GradientId> open;  // those that this one uses and a later one may use again
   std::vector<ValueId>
-      live;  // values that later segments may name, apart from the `at` of open gradients
+      live;  // values that later segments may name, apart from the `at` of open gradients; where
+             // there are ranges the first has the parameters, and the others a range each
   End end = End::limit;
 
   void clear() {
@@ -211,6 +220,8 @@ struct Tape {
   bool wants_norms = false;            // Results::norms
   bool wants_bytes = false, wants_bytes_back = false;  // likewise
   double coded_numbers = 0;                            // of a message, where they are
+  std::vector<double> ranges = {};  // their shares of the parameters, which follow each other in
+                                    // the definition's order; none where values move whole
 };
 
 }  // namespace gradrace

@@ -36,8 +36,10 @@ struct ReplayedRun {
   bool joint = false;                     // learners make them together
   std::uint32_t updates = 0;
   StateLayout layout;
-  std::vector<Aligned<Real>> values;     // [slot][numbers of a state]
-  std::vector<Aligned<Real>> gradients;  // [place][numbers of a value]
+  std::vector<NumberRun> whole;                // a value
+  std::vector<std::vector<NumberRun>> ranges;  // Tape::ranges; none: values move whole
+  std::vector<Aligned<Real>> values;           // [slot][numbers of a state]
+  std::vector<Aligned<Real>> gradients;        // [place][numbers of a value]
 
   /// A learner's memory; null: it has none there.
   Real* memory(Slot slot) { return slot == no_slot ? nullptr : values[slot].data(); }
@@ -46,6 +48,17 @@ struct ReplayedRun {
   std::span<const Real> w(Slot slot) { return {values[slot].data(), layout.parameters}; }
   std::span<Real> kept_back(Slot slot) { return std::span(values[slot]).last(kept); }
   std::span<const Real> learnt(Slot slot) { return {values[slot].data(), layout.learnt}; }
+
+  /// That an update moves.
+  std::span<const NumberRun> numbers(const Step& step) const {
+    return step.range == no_range ? whole : ranges[step.range];
+  }
+  /// Of which all parameters are there.
+  std::vector<Slot> live() const {
+    std::vector<Slot> slots = lowering.live();
+    if (!ranges.empty()) slots.resize(1);
+    return slots;
+  }
 };
 
 template <class Real>
@@ -85,6 +98,8 @@ class CpuDevice final : public Device {
       run.kept = kept_back(run.tape.rules, packing_.numbers());
       run.joint = std::ranges::any_of(run.tape.rules, is_joint);
       run.layout.numbers += kept_of_models(run.tape.rules, run.tape.messages);
+      run.whole = {{0, run.layout.parameters}};
+      run.ranges = packing_.ranges(run.tape.ranges);
       run.values.resize(std::max<std::size_t>(1, run.values.size()));
       for (auto& value : run.values) value.resize(run.layout.numbers);
       model_->initialise(run.tape.seed, run.tape.replica, unpacked_);
@@ -103,7 +118,7 @@ class CpuDevice final : public Device {
 
   std::vector<double> parameters(std::size_t run) override {
     std::vector<double> result;
-    for (const Slot slot : runs_[run].lowering.live()) {
+    for (const Slot slot : runs_[run].live()) {
       packing_.unpack(runs_[run].values[slot].data(), unpacked_.data());
       result.insert(result.end(), unpacked_.begin(), unpacked_.end());
     }
@@ -174,7 +189,7 @@ class CpuDevice final : public Device {
         [&](std::size_t i, double mean) { results.evaluations[i].compression_error = mean; });
     if (segment.end == End::limit) return;
     Hash hash;
-    for (const Slot slot : run.lowering.live()) {
+    for (const Slot slot : run.live()) {
       packing_.unpack(run.values[slot].data(), unpacked_.data());
       add_bits(hash, std::span<const Real>(unpacked_));
     }
@@ -261,7 +276,8 @@ class CpuDevice final : public Device {
         add(run, step, use, gradients_ahead_[i - ahead_.first], weight, sum);
         continue;
       }
-      if (use.computed || use.again || run.tape.recipes[use.recipe].clip > 0 || rule.delay) {
+      if (use.computed || use.again || run.tape.recipes[use.recipe].clip > 0 || rule.delay ||
+          step.range != no_range) {
         if (!use.computed) compute(run, program, i, use.at);
         add(run, step, use, run.gradients[use.place], weight, sum);
         continue;
@@ -279,7 +295,7 @@ class CpuDevice final : public Device {
     else
       std::ranges::copy(run.kept_back(step.base), run.kept_back(step.out).begin());
     apply_rule<Real>(rule, run.layout, statistics_.decay,
-                     {run.at(step.base), run.at(step.out), rate}, step_);
+                     {run.at(step.base), run.at(step.out), rate}, step_, run.numbers(step));
   }
 
   static double weight_in_mean(const Program& program, const Step& step, const SlotUse& use) {
@@ -377,9 +393,11 @@ class CpuDevice final : public Device {
     const auto g = learnt(gradient, statistics_);
     const double clipped = clip > 0 ? weight * clip_factor<Real>(clip, g) : weight;
     const auto& delay = run.tape.rules[step.rule].delay;
-    for (std::size_t j = delay ? g.size() : 0; j < gradient.size(); ++j) {
-      const Real factor = static_cast<Real>(j < g.size() ? clipped : weight);
-      step_[j] = (sum ? sum[j] : Real{0}) + factor * gradient[j];
+    for (const auto [first, last] : run.numbers(step)) {
+      for (std::size_t j = delay ? std::max<std::size_t>(first, g.size()) : first; j < last; ++j) {
+        const Real factor = static_cast<Real>(j < g.size() ? clipped : weight);
+        step_[j] = (sum ? sum[j] : Real{0}) + factor * gradient[j];
+      }
     }
     if (!delay) return;
     if (!sum) std::fill_n(step_.begin(), g.size(), Real{0});
@@ -391,11 +409,25 @@ class CpuDevice final : public Device {
   void average(ReplayedRun<Real>& run, const Program& program, const Step& step) {
     const auto terms = states_of(run, program, step);
     std::span<Real> out = run.values[step.out];
+    if (step.summed == Summed::ranges) return assemble(run, terms, step.out);
     if (step.summed != Summed::whole) {
       std::ranges::copy(run.values[step.base], out.begin());
       out = out.first(step.summed == Summed::learnt ? run.layout.learnt : run.layout.parameters);
     }
     sum_states<Real>(terms, out);
+  }
+
+  void assemble(ReplayedRun<Real>& run, std::span<const WeightedState<Real>> terms, Slot slot) {
+    Real* const out = run.values[slot].data();
+    const std::size_t average = run.layout.average;
+    for (std::size_t range = 0; range < terms.size(); ++range) {
+      const Real* const from = terms[range].numbers;
+      for (const auto [first, last] : run.ranges[range]) {
+        std::copy(from + first, from + last, out + first);
+        if (average > 0)
+          std::copy(from + average + first, from + average + last, out + average + first);
+      }
+    }
   }
 
   void measure(ReplayedRun<Real>& run, const Program& program, const Step& step) {

@@ -203,22 +203,28 @@ void complete(std::span<const Rule> rules, const StateLayout& layout, std::span<
 
 template <class Real>
 void apply_rule(const Rule& rule, const StateLayout& layout, double statistics_decay,
-                const Update<Real>& update, std::span<const Real> step) {
+                const Update<Real>& update, std::span<const Real> step,
+                std::span<const NumberRun> numbers) {
   const Real* const w = update.base.w;
   const Real* const change = step.data();
   Real* const out = update.out.w;
   with_kind(step_of(optimiser_of(rule), update), [&](auto moved) {
+    for (const auto [first, last] : numbers) {
+      const std::uint32_t end = std::min(last, layout.learnt);
 #pragma GCC ivdep
-    for (std::uint32_t j = 0; j < layout.learnt; ++j)
-      out[j] = move_number(moved, j, w[j], change[j]);
+      for (std::uint32_t j = first; j < end; ++j) out[j] = move_number(moved, j, w[j], change[j]);
+    }
     once(moved);
   });
   const Merge<Real> merge(statistics_decay, update);
-  for (std::uint32_t j = layout.learnt; j < layout.parameters; ++j) out[j] = merge(w[j], change[j]);
+  for (const auto [first, last] : numbers)
+    for (std::uint32_t j = std::max(first, layout.learnt); j < last; ++j)
+      out[j] = merge(w[j], change[j]);
   if (!update.out.average) return;
   const Follow<Real> follow(rule.ema);
-  for (std::uint32_t j = 0; j < layout.parameters; ++j)
-    update.out.average[j] = follow(update.base.average[j], out[j]);
+  for (const auto [first, last] : numbers)
+    for (std::uint32_t j = first; j < last; ++j)
+      update.out.average[j] = follow(update.base.average[j], out[j]);
 }
 
 template double clip_factor(double, std::span<const float>);
@@ -232,8 +238,8 @@ template void add_compensated(const DelayCompensation&, Scaling, std::span<const
 template void complete(std::span<const Rule>, const StateLayout&, std::span<float>);
 template void complete(std::span<const Rule>, const StateLayout&, std::span<double>);
 template void apply_rule(const Rule&, const StateLayout&, double, const Update<float>&,
-                         std::span<const float>);
+                         std::span<const float>, std::span<const NumberRun>);
 template void apply_rule(const Rule&, const StateLayout&, double, const Update<double>&,
-                         std::span<const double>);
+                         std::span<const double>, std::span<const NumberRun>);
 
 }  // namespace gradrace

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "models/optimiser/kinds.h"
+#include "models/optimiser/number_run.h"
 #include "models/optimiser/statistics.h"
 #include "sim/tape.h"
 
@@ -82,10 +83,11 @@ template <class Real>
 void add_compensated(const DelayCompensation& rule, Scaling scaling, std::span<const Real> g,
                      const Real* w, const Real* at, Real* mean_square, Real* sum);
 
-/// Moves a state by a rule; step [parameters] is the sum of weight g.  What out held is
-/// overwritten.
+/// Moves those numbers of a state by a rule; step [parameters] is the sum of weight g.  What out
+/// held of them is overwritten.
 template <class Real>
 void apply_rule(const Rule& rule, const StateLayout& layout, double statistics_decay,
-                const Update<Real>& update, std::span<const Real> step);
+                const Update<Real>& update, std::span<const Real> step,
+                std::span<const NumberRun> numbers);
 
 }  // namespace gradrace

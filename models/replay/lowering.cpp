@@ -163,7 +163,9 @@ void Lowering::update(const Segment& segment, const Op& op) {
   for (const std::uint32_t place : spent_) places_.give_back(place);
   spent_.clear();
   // The gradients are added up before out is written, so it may stand where one was computed.
-  write(op, {Step::Kind::update, op.rule, slots_.take(), 0, first, op.count});
+  Step step{Step::Kind::update, op.rule, slots_.take(), 0, first, op.count};
+  step.range = op.range;
+  write(op, step);
 }
 
 /// The gradient is computed there, so that a learner's are in the order in which it sends.

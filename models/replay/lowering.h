@@ -74,6 +74,7 @@ struct Step {
   Slot out, base;
   std::uint32_t first, count;
   Summed summed = Summed::parameters;  // of an average
+  std::uint16_t range = no_range;      // of an update, as Op has it
   bool stored = false;  // early order: out is read from its slot later, not only moved along
 };
 

@@ -21,6 +21,7 @@ class Bounded : public ServerProtocol {
   Traits traits() const override {
     Traits traits = protocol_->traits();
     traits.never_waits = false;
+    traits.by_shard = false;
     traits.bounds_staleness = true;
     return traits;
   }

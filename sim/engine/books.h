@@ -15,7 +15,7 @@ struct Totals {
   std::uint64_t updates = 0, dispatched = 0, applied = 0, dropped = 0, cancelled = 0, lost = 0;
   double time = 0;  // of the clock; the books leave it
   double last_update_time = 0;
-  std::uint64_t staleness_sum = 0;  // over applied gradients
+  std::uint64_t staleness_sum = 0;  // over applied gradients, and over shards with a version each
   std::uint32_t max_staleness = 0;
 };
 

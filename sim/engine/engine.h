@@ -33,6 +33,7 @@ struct Reading {
 /// told what next() returns:
 ///
 ///     arrival  a gradient is there and its learner idle: settle() it and order what follows
+///     part     a shard of the server, taker(), has taken its part of the learner's gradient up
 ///     message  the learner's message leaves: send_off() it before the next event
 ///     loss     the learner failed and its gradient has ended
 ///     back     the learner is up again and a minibatch is due: resume() it
@@ -207,6 +208,10 @@ class Engine {
   void on_update(std::uint16_t plan) {
     if (transit_) transit_->on_update(plan, time_);
   }
+  /// A shard of the server does, of those that have a version each.
+  void on_update_of(std::uint32_t shard) { transit_->on_update_of(shard, time_); }
+  /// The shard that took up the part of the last arrival or part.
+  std::uint32_t taker() const { return transit_->taker(); }
   void pause(double length) {
     GRADRACE_CHECK(transit_, "a protocol pauses that does not say so");
     transit_->pause(time_, length);

@@ -30,6 +30,8 @@ class Owner {
 
   virtual void start() = 0;
   virtual void on_arrival(std::uint32_t learner) = 0;
+  /// A shard of the server has taken up its part of the learner's gradient.
+  virtual void on_part(std::uint32_t) { GRADRACE_CHECK(false, "gradients arrive whole here"); }
   /// The learner's message leaves.
   virtual void on_message(std::uint32_t) { GRADRACE_CHECK(false, "no message leaves here"); }
   /// Of the messages asked for.
@@ -97,10 +99,13 @@ class Owner {
   }
   /// So many gradients of so many samples were applied.
   void count_work(std::uint64_t gradients, std::uint64_t samples) {
-    work_.gradients += gradients;
-    work_.samples += samples;
+    count_work(work_, gradients, samples);
+  }
+  void count_work(Work& work, std::uint64_t gradients, std::uint64_t samples) const {
+    work.gradients += gradients;
+    work.samples += samples;
     if (race_.training_rows > 0)
-      work_.epochs = static_cast<double>(work_.samples) / static_cast<double>(race_.training_rows);
+      work.epochs = static_cast<double>(work.samples) / static_cast<double>(race_.training_rows);
   }
 
   const Race& race_;

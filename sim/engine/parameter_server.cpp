@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/engine/uses_of_update.h"
+
 namespace gradrace {
 
 void ParameterServer::start() {
@@ -97,7 +99,7 @@ void ParameterServer::update() {
     gradient.staleness = take_up(gradient);
     samples += samples_of(gradient);
   }
-  if (tape_.taped()) list_uses();
+  if (tape_.taped()) list_uses(race_, plan_, work_, accepted_, uses_);
   const double last = books_.totals().last_update_time;
   make_version();
   if (observer_) tell_update(time() - last);
@@ -137,25 +139,6 @@ Sent ParameterServer::message_of(const GradientFacts& gradient, bool lost) const
   if (race_.codes)
     code = static_cast<std::uint16_t>(race_.plans.size() + engine_.codes()->at(gradient.version));
   return {gradient.gradient, lost, weight, code};
-}
-
-double ParameterServer::rate_factor() const {
-  const auto& rate = race_.plans[plan_].learning_rate;
-  if (!rate || !rate->normalised()) return 1;
-  double sum = 0;
-  for (const auto& gradient : accepted_) sum += eta(gradient.staleness, accepted());
-  return sum > 0 ? accepted() * eta(0, accepted()) / sum : 1;
-}
-
-void ParameterServer::list_uses() {
-  const std::uint32_t count = accepted();
-  const double factor = rate_factor();
-  uses_.clear();
-  for (const auto& gradient : accepted_) {
-    const Plan& made = race_.plans[gradient.plan];
-    uses_.push_back({gradient.gradient, gradient.staleness,
-                     made.weight_of_use(factor * eta(gradient.staleness, count), count)});
-  }
 }
 
 void ParameterServer::tell_update(double iteration_time) const {

@@ -99,9 +99,6 @@ class ParameterServer final : private Server, public Owner {
   /// Of minibatches that begin now, by one learner or all that are idle.
   void note_rate(std::uint32_t learner) { dispatch_rates_[learner] = eta(0, protocol_.k()); }
   void note_rates();
-  /// Of the rates of an update's gradients, where these are normalised; else 1.
-  double rate_factor() const;
-  void list_uses();
   void make_version() {
     const std::uint16_t plan = race_.plan_at(plan_, version());
     value_ = tape_.update(value_, plan, uses_);

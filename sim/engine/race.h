@@ -102,6 +102,9 @@ struct Race {
     return bytes * (full / sizeof(float) / coded_numbers);
   }
 
+  /// Of a server's model: of its shards if they have one each.
+  std::uint32_t versions() const { return transit.server ? transit.server->versions() : 1; }
+
   /// Whether making messages takes its learner time.
   bool encodes() const {
     return std::ranges::any_of(plans, [](const Plan& plan) { return plan.encoding > 0; });

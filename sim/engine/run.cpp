@@ -149,6 +149,7 @@ void drive(std::span<Run> cohort, Device* device, const std::function<bool()>& g
       for (const auto& compressor : codes->compressors) tape.messages.push_back({compressor});
       tape.wants_norms = true;
     }
+    if (run.race().versions() > 1) tape.ranges = run.race().transit.server->parts;
     tape.coded_numbers = run.race().coded_numbers;
     tape.wants_bytes = run.race().asks_for_bytes();
     tape.wants_bytes_back = run.race().asks_for_bytes_back();

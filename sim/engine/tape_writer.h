@@ -47,13 +47,27 @@ class TapeWriter {
     return next_gradient_++;
   }
 
-  /// `base` moved by the uses.  Without a tape they may be left out.
-  ValueId update(ValueId base, std::uint16_t rule, std::span<const Use> uses) {
+  /// `base` moved by the uses, or a range of it.  Without a tape they may be left out.
+  ValueId update(ValueId base, std::uint16_t rule, std::span<const Use> uses,
+                 std::uint16_t range = no_range) {
     for (const Use& use : uses) {
       if (taped_ && use.gradient >= segment_.first_gradient) fate(use.gradient) = Fate::used;
     }
-    return value(Op::Kind::update, rule, base, segment_.uses, uses);
+    const ValueId out = value(Op::Kind::update, rule, base, segment_.uses, uses);
+    if (taped_) segment_.ops.back().range = range;
+    return out;
   }
+
+  /// Range i is that of term i, whose weight is 1.  Without a tape the terms after the first may be
+  /// left out.
+  ValueId assemble(std::span<const Term> terms) {
+    const ValueId out = value(Op::Kind::average, 0, terms.front().value, segment_.terms, terms);
+    if (taped_) segment_.ops.back().summed = Summed::ranges;
+    return out;
+  }
+
+  /// A later segment may use it, though this one does.  To be said before the cut.
+  void stay_open(GradientId gradient) { segment_.open.push_back(gradient); }
 
   /// They add to 1, to rounding.
   static void check_weights(std::span<const Term> terms) {

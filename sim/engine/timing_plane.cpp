@@ -10,6 +10,7 @@
 #include "sim/engine/peer_values.h"
 #include "sim/engine/renewal_server.h"
 #include "sim/engine/round_server.h"
+#include "sim/engine/sharded_server.h"
 #include "sim/run_error.h"
 
 namespace gradrace {
@@ -47,6 +48,7 @@ std::unique_ptr<Owner> make_owner(const Race& race, std::uint32_t replica,
   ServerProtocol& server = *std::get<std::unique_ptr<ServerProtocol>>(protocol);
   if (race.sampler == Sampler::order_statistic)
     return std::make_unique<OrderStatisticServer>(race, replica, server, engine, tape);
+  if (race.versions() > 1) return std::make_unique<ShardedServer>(race, replica, engine, tape);
   if (engine.learners() > 0)
     return std::make_unique<ParameterServer>(race, replica, server, engine, tape, observer);
   if (server.traits().never_waits)
@@ -140,6 +142,8 @@ void TimingPlane::start() {
 void TimingPlane::happen(const Happening& happening) {
   using enum Happening::Kind;
   switch (happening.kind) {
+    case part:
+      return owner_->on_part(happening.learner);
     case exchange:
       return owner_->on_exchange(happening.learner);
     case timer:

@@ -97,8 +97,9 @@ Happening Transit::on_shard(Shard& shard, double now) {
   const std::uint32_t first = shard.waiting.front();
   shard.waiting.pop_front();
   shard.receiving = false;
+  taker_ = static_cast<std::uint32_t>(&shard - shards_.data());
   const Happening happening = take_up(first);
-  if (happening.kind == Kind::passage) schedule(shard, now);
+  if (happening.kind == Kind::passage || happening.kind == Kind::part) schedule(shard, now);
   return happening;
 }
 
@@ -269,7 +270,8 @@ Happening Transit::reach(Shard& shard, std::uint32_t who, double now) {
     ways_[who].reached = now;
     if (machines_) machines_->note_progress();
   }
-  const bool takes_time = is_gradient && (times_.per_gradient > 0 || service(who) > 0);
+  const bool takes_time =
+      is_gradient && (times_.per_gradient > 0 || service(who) > 0 || tells_parts_);
   if (!takes_time && shard.waiting.empty() && shard.free_at <= now) return take_up(who);
   shard.waiting.push_back(who);
   take_next(shard, now);
@@ -278,7 +280,8 @@ Happening Transit::reach(Shard& shard, std::uint32_t who, double now) {
 
 /// A part of it.
 Happening Transit::take_up(std::uint32_t who) {
-  if (who == nobody || --untaken_[who] > 0) return {Kind::passage};
+  if (who == nobody) return {Kind::passage};
+  if (--untaken_[who] > 0) return {tells_parts_ ? Kind::part : Kind::passage, who};
   if (who == timer()) return {Kind::timer};
   GRADRACE_CHECK(ways_[who].place == Place::queued, "a gradient arrives that is elsewhere");
   return {Kind::arrival, who};

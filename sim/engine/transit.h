@@ -70,9 +70,13 @@ struct Carriage {
 /// A server in shards is as many servers, each with a part of the parameters, links of its own and
 /// a queue of its own.  A message is divided among them, and so is the work: a gradient has been
 /// taken up when each of them has taken its part up, a model is there when all parts are.
+///
+/// With a version each they make updates of the parts that they have taken up, and what they do is
+/// told part by part.
 struct ServerTimes {
   double per_gradient = 0, per_update = 0;
   std::vector<double> parts{1};  // of the shards; their sum is 1
+  bool version_each = false;     // of the shards; else one of all
 
   std::uint32_t shards() const { return static_cast<std::uint32_t>(parts.size()); }
   /// How many shards one of them stands for: all where they are equal, as they do the same at the
@@ -81,6 +85,8 @@ struct ServerTimes {
     const auto is_first = [this](double part) { return part == parts.front(); };
     return std::ranges::all_of(parts, is_first) ? shards() : 1;
   }
+  /// Those that may differ.
+  std::uint32_t versions() const { return version_each ? shards() / alike() : 1; }
 };
 
 struct TransitFacts {
@@ -96,6 +102,7 @@ struct Happening {
   enum class Kind : std::uint8_t {
     passage,   // nothing
     arrival,   // the learner's gradient is there, and taken up if there is a server
+    part,      // a part of it is, by taker(); not the last, with which it arrives
     message,   // the learner's message leaves, and its bytes are asked for
     loss,      // the learner fails and its gradient with it
     back,      // the learner is back and begins a minibatch that is due
@@ -165,6 +172,12 @@ class Transit {
     const double length = times_.per_update + carried_[plan].making_back;
     for (Shard& shard : shards_) order(shard, now, length * shard.part);
   }
+  /// That shard does.
+  void on_update_of(std::uint32_t shard, double now) {
+    order(shards_[shard], now, times_.per_update * shards_[shard].part);
+  }
+  /// The shard that took a part up last.
+  std::uint32_t taker() const { return taker_; }
   /// The server is busy for so long, from when it is done with what was ordered before.
   void pause(double now, double length);
   /// The server has done what it had to do with a gradient or the timer.
@@ -282,12 +295,14 @@ class Transit {
   const std::uint32_t replica_;
   EventQueue& queue_;
   const std::uint32_t alike_ = times_.alike(), count_ = times_.shards() / alike_;
+  const bool tells_parts_ = times_.versions() > 1;
   const std::array<std::uint32_t, machines + 1> slots_;  // the first of each kind
   const Runtime runtime_;
   std::vector<Way> ways_;               // of the learners
   std::vector<Overlap> overlaps_;       // likewise; none where there is none
   std::vector<ExchangeTotals> totals_;  // likewise
   std::vector<Shard> shards_;           // count_, each of which stands for alike_
+  std::uint32_t taker_ = 0;             // of them
   std::optional<ShardLinks> outgoing_, incoming_;
   std::vector<double> backs_{0};          // [version]: bytes of the updates in it, if asked for
   std::vector<std::uint32_t> departing_;  // learners that wait for the next

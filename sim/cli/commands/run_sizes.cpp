@@ -75,7 +75,7 @@ std::map<std::string_view, DiskSize> RunSizes::of_rows(const Point& point, const
 
 DiskSize RunSizes::of_result(const Point& point, const Theory& theory, const RunResult& result) {
   std::string cells, line = "0,0,";
-  runs_.add(cells, {point, theory, result, summary_of(result), counted_exchanges(point),
+  runs_.add(cells, {point, theory, result, summary_of(point, result), counted_exchanges(point),
                     message_bits(point)});
   RowReader(runs_.columns.size() - 2).read(cells, [&](CellRow row) { add_csv_line(line, row); });
   return {static_cast<double>(RunStore::size_of_run(bytes_of(result), {})),

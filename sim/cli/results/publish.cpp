@@ -70,7 +70,7 @@ class Gathering {
   }
 
   void add(std::size_t run, const RunResult& result) {
-    summary_.runs[run] = gradrace::summary_of(result);
+    summary_.runs[run] = gradrace::summary_of(folder_.scenario().point_of(run), result);
     ++summary_.finished;
     measured_.add(result.ran_out);
     risen_.add(folder_.scenario().point_of(run), result);
@@ -204,8 +204,8 @@ void write_tables(RunFolder& folder, const std::vector<Theory>& theories,
       result.reason = failure->second;
     }
     cells.clear();
-    runs_file.add(cells, {at, theories[point], result, gradrace::summary_of(result), counted[point],
-                          bits[point]});
+    runs_file.add(cells, {at, theories[point], result, gradrace::summary_of(at, result),
+                          counted[point], bits[point]});
     begin("runs.csv").add(cells);
   }
   tables.end();

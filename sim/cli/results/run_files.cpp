@@ -228,12 +228,13 @@ CsvFile<CurveRow> make_curve_csv(const CurveColumns& more) {
 
 }  // namespace
 
-RunSummary summary_of(const RunResult& result) {
+RunSummary summary_of(const Point& point, const RunResult& result) {
   const Totals& totals = result.totals;
+  const std::uint64_t parts = totals.applied * point.versions();
   const double time = totals.time > 0 ? totals.time : not_known;
   return {.status = result.status,
           .iteration_time = ratio(totals.last_update_time, totals.updates),
-          .staleness = ratio(static_cast<double>(totals.staleness_sum), totals.applied),
+          .staleness = ratio(static_cast<double>(totals.staleness_sum), parts),
           .loss = result.last.evaluation.loss,
           .test_error = result.last.evaluation.test_error,
           .pace = static_cast<double>(totals.applied) / time,
@@ -305,7 +306,7 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept, const std::vecto
        [](auto& run) { return run.summary.iteration_time; }},
       {"mean_staleness",
        "updates",
-       {staleness_meaning, "sum of staleness / gradients_applied"},
+       {staleness_meaning, "sum of staleness / gradients_applied, mean over their parts"},
        [](auto& run) { return run.summary.staleness; }},
       {"max_staleness", "updates", staleness_meaning,
        [](auto& run) {
@@ -407,7 +408,8 @@ const CsvFile<StalenessRow> staleness_csv{
     {{"point", point_meaning},
      {"replica", replica_meaning},
      {"staleness", "updates", staleness_meaning, &StalenessRow::staleness},
-     {"count", "minibatches", "applied with it", &StalenessRow::count, Role::count}}};
+     {"count", "minibatches", "applied with it, or their parts", &StalenessRow::count,
+      Role::count}}};
 
 const CsvFile<LearnerRow>& learners_csv(LearnerColumns columns) {
   static const CsvFile<LearnerRow> files[] = {

@@ -25,7 +25,7 @@ struct RunSummary {
   Totals totals;
 };
 
-RunSummary summary_of(const RunResult& result);
+RunSummary summary_of(const Point& point, const RunResult& result);
 
 /// What is counted of the exchanges of a point's runs; the columns of the rest are empty, as they
 /// would say 0 of what is not known or cannot be.
@@ -98,7 +98,8 @@ constexpr std::string_view point_meaning = "its number, from 0; the first swept 
                            replica_meaning = "number of the run among those of its point, from 0",
                            staleness_meaning =
                                "how many updates were made between a gradient's read of the model "
-                               "and its use; without a server changes of the learner's own model",
+                               "and its use; without a server changes of the learner's own model; "
+                               "with cluster.server.versions each those of its shard, part by part",
                            k_meaning =
                                "K in force, of an update; without a server P where an update is a "
                                "step of every learner, 1 where it is a step of one";

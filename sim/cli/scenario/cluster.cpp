@@ -48,6 +48,10 @@ void visit_server(Fields& fields, std::optional<ServerTimes>& server) {
               "time to make an update, which counts from its beginning; models that are pulled "
               "after it leave when it is done");
   visit_shards(fields, read.parts);
+  read.version_each = fields.second_of(
+      "versions", "one", "each",
+      "of shards; one: an update is of all parameters, made when the last part of a gradient is "
+      "taken up; each: every shard makes updates of its range by itself (see the star)");
   server = read;
   fields.close();
 }

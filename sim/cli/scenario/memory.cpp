@@ -126,6 +126,9 @@ std::vector<MemoryPart> MemoryCheck::parts_of_runs(const Point& point, const Rac
        (of_learners ? "the values of " + learners : std::string("two values of the model")) +
            of_all,
        threads_ * states * state});
+  if (race.versions() > 1)
+    parts.push_back({"cluster.server.shards", "the values of shards with a version each" + of_all,
+                     threads_ * race.versions() * state});
   parts.push_back({"model.minibatch", "the rows of a minibatch" + of_all,
                    threads_ * greatest_minibatch(race) * model.row});
   return parts;

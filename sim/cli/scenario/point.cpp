@@ -301,6 +301,7 @@ std::string Point::why_not_known(const Theory& theory) const {
 std::optional<Descent> Point::descent(const Theory& theory) const {
   if (!with_model() || !model->quadratic() || with_compression() || first_plan.rule.delay)
     return {};
+  if (versions() > 1) return {};
   const auto protocol = make_protocol();
   if (cluster.transit.failures && !protocol.has_server()) return {};
   const bool server = protocol.has_server();

@@ -71,6 +71,10 @@ struct Point {
   bool bytes_vary() const {
     return with_model() && with_compression() && first_plan.message.compressor->bytes_vary();
   }
+  /// Of a server's model, as Race has them.
+  std::uint32_t versions() const {
+    return cluster.transit.server ? cluster.transit.server->versions() : 1;
+  }
   /// Whether it tells what failures cost.
   bool tells_failures() const {
     return cluster.transit.failures && cluster.transit.failures->tells_costs;

@@ -437,6 +437,7 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   check_minibatches(fields, point);
   visit_rate(fields, point, budget);
   check_codes(fields, point);
+  check_versions(fields, point);
   visit_targets(fields, point, record_read, model_read);
   check_training(fields, point);
   check_parameters(fields, point);

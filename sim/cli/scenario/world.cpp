@@ -164,6 +164,45 @@ void check_peers(Fields& fields, const Point& point, const AnyProtocol& protocol
 
 }  // namespace
 
+namespace {
+
+bool is_by_shard(const AnyProtocol& protocol) {
+  return protocol.has_server() && protocol->traits().by_shard;
+}
+
+}  // namespace
+
+void check_versions(Fields& fields, const Point& point) {
+  const auto& server = point.cluster.transit.server;
+  if (!server || !point.make_protocol || !point.make_protocol().has_server()) return;
+  const std::string key = "cluster.server.versions";
+  fields.idle(key, server->version_each && server->versions() == 1,
+              "says nothing of equal shards, which are always in step",
+              "one, or cluster.server.shards that differ");
+  if (!server->version_each || server->shards() == 1) return;
+  const auto refuse = [&](bool is_so, const std::string& why, const std::string& otherwise) {
+    if (is_so) fields.complain(key, "each: " + why, "one; or " + otherwise);
+  };
+  if (!is_by_shard(point.make_protocol()))
+    refuse(true,
+           "a shard cannot follow this protocol by itself, which orders more than updates of all "
+           "that arrives and dispatches after them",
+           protocols_with(is_by_shard) + ", without clients, max_staleness or pull before");
+  refuse(server->versions() > no_range, "they are too many", "at most 65535 shards");
+  refuse(point.with_compression(), "messages are made of whole gradients", "without compression");
+  refuse(point.cluster.transit.failures != nullptr,
+         "parts of a gradient whose learner fails may have been applied", "without failures");
+  refuse(point.learning_rate && point.learning_rate->distance() > 0,
+         "a rate by distance goes by whole values, which shards have not", "another learning rate");
+  for (const auto& [record, make] : point.records)
+    refuse(true, "record." + std::string(record->key) + " tells of updates of the whole model",
+           "without record." + std::string(record->key));
+  if (!point.with_model()) return;
+  refuse(point.device == "cuda", "the CPU alone moves ranges, and the device is cuda",
+         "device: cpu");
+  refuse(!point.model->has_parameters(), "the model has no parameters", "a model that has some");
+}
+
 void check_world(Fields& fields, const Point& point) {
   if (!point.make_protocol) return;
   const auto protocol = point.make_protocol();

@@ -9,4 +9,7 @@ namespace gradrace {
 /// and of exchanges that the protocol does not make.
 void check_world(Fields& fields, const Point& point);
 
+/// Complains where shards of a server cannot have a version each.  Once the learning rate is read.
+void check_versions(Fields& fields, const Point& point);
+
 }  // namespace gradrace

@@ -284,6 +284,34 @@ TEST_CASE("kernels: what fills up the lanes of a packed gradient is 0") {
   }
 }
 
+TEST_CASE("kernels: ranges of the parameters are where a packed value has them, each number once") {
+  const Packing by_hand({{0, 4, 2}, {1, 3, 2}}, 9);
+  const std::vector<double> shares{4.0 / 7, 0.0, 3.0 / 7};
+  const auto ranges = by_hand.ranges(shares);
+  const auto listed = [](const std::vector<NumberRun>& runs) {
+    std::string text;
+    for (const auto [first, last] : runs)
+      text += std::to_string(first) + "-" + std::to_string(last) + " ";
+    return text;
+  };
+  CHECK(listed(ranges[0]) == "0-1 2-3 4-5 6-9 ");  // what fills up is with what comes before
+  CHECK(ranges[1].empty());
+  CHECK(listed(ranges[2]) == "1-2 3-4 5-6 ");
+  for (const ModelProduct& product : models_on(bytes(0.2, 131, 10))) {
+    const Packing packing = product->make_float32()->packing();
+    const auto halves = packing.ranges(std::vector<double>{0.5, 0.5});
+    std::vector<float> packed(packing.numbers()), w(packing.parameters());
+    for (std::size_t half = 0; half < 2; ++half)
+      for (const auto [first, last] : halves[half])
+        for (std::uint32_t j = first; j < last; ++j) packed[j] += static_cast<float>(half + 1);
+    packing.unpack(packed.data(), w.data());
+    const auto d = static_cast<double>(w.size());
+    for (std::size_t i = 0; i < w.size(); ++i)
+      REQUIRE(w[i] == (i < static_cast<std::size_t>(std::llround(d / 2)) ? 1 : 2));
+    CHECK(std::ranges::count(packed, 0.0f) == 0);
+  }
+}
+
 TEST_CASE("kernels: a fold is the gradient, scaled, added and taken off, bit for bit") {
   for (const auto& [density, m] : {std::pair{0.2, 32u}, {0.9, 300u}}) {
     auto products = models_on(bytes(density, 131, 10));

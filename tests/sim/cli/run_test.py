@@ -492,6 +492,39 @@ class Output(ProgramTest):
             samples = 5 * applied
             self.assertAlmostEqual(float(curve[-1]["epoch"]), samples / 200, delta=1e-12)
 
+    def test_staleness_is_counted_by_part_where_shards_have_versions_and_one_shard_has_the_same_bytes(self):
+        scenario = {
+            "name": "versions",
+            "cluster": {
+                "learners": 6,
+                "runtime": {"distribution": "exponential", "mean": 1},
+                "network": {"bandwidth": 100, "model_bytes": 40},
+                "server": {"per_gradient": 0.1, "per_update": 0.1, "versions": "each"},
+            },
+            "model": {"kind": "quadratic", "dimensions": 10},
+            "learning_rate": {"kind": "staleness", "eta": 0.05},
+            "protocol": {"kind": "async"},
+            "stop": {"updates": 200},
+            "sweep": {"cluster.server.shards": [1, 2, [7, 2, 1]]},
+        }
+        found, plain = {}, {}
+        for versions, of in (("each", found), ("one", plain)):
+            scenario["cluster"]["server"]["versions"] = versions
+            out = self.run_small(versions, scenario=scenario)
+            for name in ("runs.csv", "curve.csv", "staleness.csv", "learners.csv"):
+                of[name] = rows(out / name)
+        for name, all_rows in found.items():
+            for one, each in zip(plain[name], all_rows):
+                if each["point"] in "01":  # in step, always
+                    self.assertEqual(one, each)
+        run = found["runs.csv"][2]
+        counts = [(int(row["staleness"]), int(row["count"])) for row in found["staleness.csv"] if row["point"] == "2"]
+        self.assertEqual(sum(count for _, count in counts), 3 * int(run["gradients_applied"]))
+        total = sum(staleness * count for staleness, count in counts)
+        self.assertAlmostEqual(total / (3 * int(run["gradients_applied"])), float(run["mean_staleness"]), delta=1e-12)
+        self.assertNotEqual(run["mean_staleness"], plain["runs.csv"][2]["mean_staleness"])
+        self.assertNotEqual(run["final_loss"], plain["runs.csv"][2]["final_loss"])
+
     def test_the_same_bytes_for_any_number_of_jobs_and_again(self):
         first = self.tables(self.run_small("a", "--jobs", "1"))
         for out, jobs in (("b", "1"), ("c", "2"), ("d", "5")):

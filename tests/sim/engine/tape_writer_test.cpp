@@ -31,6 +31,28 @@ TEST_CASE("tape_writer: values of several chains are dense in the order of writi
   }
 }
 
+TEST_CASE("tape_writer: ranges are moved one by one, and a value is put together of them") {
+  for (const bool taped : {true, false}) {
+    TapeWriter tape(taped);
+    tape.begin();
+    const GradientId a = tape.gradient(0, 0, 0, 0);
+    const ValueId first = tape.update(0, 0, std::vector<Use>{{a, 0, 0.1}}, 0);
+    const ValueId whole = tape.assemble(std::vector<Term>{{first, 1}, {0, 1}});
+    CHECK(whole == 2);
+    tape.stay_open(a);
+    const Segment& segment = tape.cut(std::vector<ValueId>{whole, first, 0}, End::limit);
+    CHECK(segment.ops.size() == (taped ? 2 : 0));
+    if (!taped) continue;
+    CHECK(segment.ops[0].range == 0);
+    CHECK(segment.ops[1].kind == Op::Kind::average);
+    CHECK(segment.ops[1].summed == Summed::ranges);
+    CHECK(segment.ops[1].range == no_range);
+    CHECK(segment.terms[1].value == 0);
+    CHECK(segment.gradients[a].fate == Fate::used);
+    CHECK(segment.open == std::vector<GradientId>{a});
+  }
+}
+
 TEST_CASE("tape_writer: an evaluation may have terms, which count as an average's do") {
   const std::vector<Term> halves{{0, 0.5}, {1, 0.5}};
   for (const bool taped : {true, false}) {
