@@ -17,7 +17,7 @@ void replay_updates(benchmark::State& state, const std::string& model, const Rul
       model +
       R"(, "protocol": {"kind": "async"}, "learning_rate": {"kind": "constant", "eta": 0.01}, "stop": {"updates": 1}})");
   const auto device = make_device(*point.model, {});
-  const Tape tape{1, 0, {{point.model->minibatch(), clip}}, {rule}};
+  const Tape tape{1, 0, {{point.model->minibatch()[0], clip}}, {rule}};
   device->start({&tape, 1});
   Results results;
   std::uint32_t n = 0;

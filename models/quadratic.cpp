@@ -29,7 +29,8 @@ void visit(Fields& fields, QuadraticConfig& config) {
   fields.real("noise", config.noise, Need::defaulted, at_least(0),
               "sigma: root of the variance of one sample's gradient, all components together");
   fields.real("start", config.start, Need::defaulted, anything(), "every component of w_0");
-  fields.integer("minibatch", config.minibatch, Need::defaulted, at_least(1), "samples m");
+  fields.per_learner("minibatch", config.minibatch, Need::defaulted, at_least(1), "samples m",
+                     minibatch_of_learners);
   fields.choice("precision", config.precision, precisions, Need::defaulted,
                 "float64 is for checking");
 }
@@ -86,7 +87,7 @@ class QuadraticSpec final : public ModelSpec {
  public:
   explicit QuadraticSpec(const QuadraticConfig& config) : config_(config) {}
 
-  std::uint32_t minibatch() const override { return config_.minibatch; }
+  const PerLearner& minibatch() const override { return config_.minibatch; }
   std::uint64_t training_rows() const override { return 0; }
   bool has_dataset() const override { return false; }
   bool has_test_error() const override { return false; }

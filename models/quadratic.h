@@ -15,7 +15,7 @@ struct QuadraticConfig {
   std::vector<double> curvatures = {1};  // c_i = curvatures[i mod length], > 0
   double noise = 1;                      // sigma: sd of the gradient of one sample, all components
   double start = 1;                      // every component of w_0
-  std::uint32_t minibatch = 1;           // m
+  PerLearner minibatch = 1;              // m
   std::string precision = "float32";     // or float64
 };
 

@@ -127,7 +127,7 @@ class SupervisedSpec final : public ModelSpec {
                  std::size_t block_rows)
       : config_(config), loss_(loss), network_(std::move(network)), block_rows_(block_rows) {}
 
-  std::uint32_t minibatch() const override { return config_.minibatch; }
+  const PerLearner& minibatch() const override { return config_.minibatch; }
   std::uint64_t training_rows() const override {
     const auto data = config_.dataset();
     return static_cast<std::uint64_t>(
@@ -168,8 +168,8 @@ void visit(Fields& fields, SupervisedConfig& config, std::string_view norm, Data
   config.dataset = std::move(dataset.load);
   config.shards = std::move(dataset.shards);
   config.data_bytes = dataset.bytes;
-  fields.integer("minibatch", config.minibatch, Need::defaulted, at_least(1),
-                 "samples m of one gradient");
+  fields.per_learner("minibatch", config.minibatch, Need::defaulted, at_least(1),
+                     "samples m of one gradient", minibatch_of_learners);
   fields.real("l2", config.l2, Need::defaulted, at_least(0),
               "factor of " + std::string(norm) + "; a weight decay of lambda is l2 = lambda / 2");
   fields.choice("sampling", config.sampling, samplings, Need::defaulted,

@@ -18,7 +18,7 @@ struct SupervisedConfig {
   LoadDataset dataset;
   LoadShards shards;                  // empty: every learner draws from all rows
   double data_bytes = 0;              // of data that are made; 0: of others
-  std::uint32_t minibatch = 32;       // m
+  PerLearner minibatch = 32;          // m
   double l2 = 0;                      // lambda
   std::string sampling = "iid";       // or epoch
   std::string precision = "float32";  // or float64, tf32x3

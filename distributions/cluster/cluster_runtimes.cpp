@@ -99,7 +99,8 @@ bool are_independent_draws(const ClusterRuntimes& cluster) {
 
 }  // namespace
 
-std::vector<Difference> ClusterRuntimes::differences(std::uint32_t learners) const {
+std::vector<Difference> ClusterRuntimes::differences(std::uint32_t learners,
+                                                     const PerLearner& samples) const {
   std::vector<Difference> all;
   const auto add = [&](std::string_view key, std::string_view why) { all.push_back({key, why}); };
   const auto remembers = [](const DistributionProduct& law) { return law->has_memory(); };
@@ -107,6 +108,7 @@ std::vector<Difference> ClusterRuntimes::differences(std::uint32_t learners) con
   if (!read || !have_one(laws, learners)) add("runtimes", "learners have different runtimes");
   if (!read) return all;
   if (!have_one(speeds, learners)) add(slow ? "slow" : "speeds", "learners have different speeds");
+  if (rate && samples.differs()) add("rate", "learners have minibatches of different sizes");
   if (std::ranges::any_of(laws, remembers))
     add("runtime", "measured times are replayed in their order");
   if (persistence) add("persistence", "times remember those before (persistence)");
@@ -122,39 +124,37 @@ std::vector<Difference> ClusterRuntimes::differences(std::uint32_t learners) con
   return all;
 }
 
-std::string_view ClusterRuntimes::why_no_common_law(std::uint32_t learners) const {
-  const auto all = differences(learners);
+std::string_view ClusterRuntimes::why_no_common_law(std::uint32_t learners,
+                                                    const PerLearner& samples) const {
+  const auto all = differences(learners, samples);
   return all.empty() ? std::string_view{} : all.front().why;
 }
 
-std::string_view ClusterRuntimes::why_not_independent() const { return why_no_common_law(1); }
+std::string_view ClusterRuntimes::why_not_independent() const { return why_no_common_law(1, 1); }
 
-/// Of a learner with that one of the laws and that speed.
-DistributionProduct ClusterRuntimes::law_of(std::size_t law, double speed,
-                                            std::uint32_t samples) const {
-  DistributionProduct drawn = laws[law];
+DistributionProduct ClusterRuntimes::law_of(const Make& make) const {
+  DistributionProduct drawn = laws[make.law];
   if (outliers) {
     drawn = make_mixture({1 - *outliers->probability, *outliers->probability},
                          {drawn, outliers->runtime});
   }
-  if (!rate && speed == 1 && after == 0) return drawn;
-  return shifted(drawn, (rate ? samples / *rate : 0) + after * speed, speed);
+  if (!rate && make.speed == 1 && after == 0) return drawn;
+  return shifted(drawn, (rate ? make.samples / *rate : 0) + after * make.speed, make.speed);
 }
 
 DistributionProduct ClusterRuntimes::common_law(std::uint32_t learners,
-                                                std::uint32_t samples) const {
-  if (!why_no_common_law(learners).empty()) return nullptr;
-  return law_of(0, speeds.front(), samples);
+                                                const PerLearner& samples) const {
+  if (!why_no_common_law(learners, samples).empty()) return nullptr;
+  return law_of(make_of(0, samples));
 }
 
-double ClusterRuntimes::fastest(std::uint32_t learners, std::uint32_t samples) const {
-  const std::size_t kinds = std::lcm(laws.size(), speeds.size());
+double ClusterRuntimes::fastest(std::uint32_t learners, const PerLearner& samples) const {
   double least = std::numeric_limits<double>::infinity();
-  for (std::size_t l = 0; l < std::min<std::size_t>(kinds, learners); ++l) {
-    const DistributionProduct& law = laws[l % laws.size()];
-    if (!law) continue;
-    const double time = law->mean() + (rate ? samples / *rate : 0);
-    least = std::min(least, time / speeds[l % speeds.size()] + after);
+  for (std::size_t l = 0; l < std::min<std::size_t>(period(samples), learners); ++l) {
+    const Make make = make_of(l, samples);
+    if (!laws[make.law]) continue;
+    const double time = laws[make.law]->mean() + (rate ? make.samples / *rate : 0);
+    least = std::min(least, time / make.speed + after);
   }
   return std::isfinite(least) ? least : 0;
 }
@@ -164,36 +164,34 @@ bool ClusterRuntimes::ties() const {
   return std::ranges::any_of(laws, atoms) || (outliers && atoms(outliers->runtime));
 }
 
-std::vector<double> ClusterRuntimes::means(std::uint32_t learners, std::uint32_t samples) const {
+std::vector<double> ClusterRuntimes::means(std::uint32_t learners,
+                                           const PerLearner& samples) const {
   if (!why_not_independent().empty()) return {};
   std::vector<double> means(learners);
-  const std::size_t period = std::lcm(laws.size(), speeds.size());
+  const std::size_t again = period(samples);
   for (std::size_t l = 0; l < learners; ++l)
-    means[l] = l < period ? law_of(l % laws.size(), speeds[l % speeds.size()], samples)->mean()
-                          : means[l - period];
+    means[l] = l < again ? law_of(make_of(l, samples))->mean() : means[l - again];
   return means;
 }
 
 /// The different laws of a minibatch, and how many learners have each.
 std::vector<ClusterRuntimes::LawOfSome> ClusterRuntimes::laws_of(std::uint32_t learners,
-                                                                 std::uint32_t samples) const {
-  std::map<std::pair<std::size_t, double>, std::uint32_t> counts;
-  for (std::uint32_t l = 0; l < learners; ++l)
-    ++counts[{l % laws.size(), speeds[l % speeds.size()]}];
+                                                                 const PerLearner& samples) const {
+  std::map<Make, std::uint32_t> counts;
+  for (std::uint32_t l = 0; l < learners; ++l) ++counts[make_of(l, samples)];
   std::vector<LawOfSome> result;
-  for (const auto& [kind, count] : counts)
-    result.push_back({law_of(kind.first, kind.second, samples), count});
+  for (const auto& [make, count] : counts) result.push_back({law_of(make), count});
   return result;
 }
 
-bool ClusterRuntimes::memoryless(std::uint32_t learners, std::uint32_t samples) const {
+bool ClusterRuntimes::memoryless(std::uint32_t learners, const PerLearner& samples) const {
   return why_not_independent().empty() &&
          std::ranges::all_of(laws_of(learners, samples), [](const LawOfSome& one) {
            return one.law->ageing() == Ageing::memoryless;
          });
 }
 
-std::optional<double> ClusterRuntimes::slowest(std::uint32_t learners, std::uint32_t samples,
+std::optional<double> ClusterRuntimes::slowest(std::uint32_t learners, const PerLearner& samples,
                                                std::uint32_t minibatches, double cap) const {
   if (!why_not_independent().empty()) return {};
   auto of_learners = laws_of(learners, samples);
@@ -206,7 +204,8 @@ std::optional<double> ClusterRuntimes::slowest(std::uint32_t learners, std::uint
   return integrate_largest(draws, cap);
 }
 
-std::optional<double> ClusterRuntimes::kth_smallest(std::uint32_t learners, std::uint32_t samples,
+std::optional<double> ClusterRuntimes::kth_smallest(std::uint32_t learners,
+                                                    const PerLearner& samples,
                                                     std::uint32_t k) const {
   if (!why_not_independent().empty() || std::uint64_t{k} * learners > most_integrated) return {};
   const auto of_learners = laws_of(learners, samples);

@@ -18,6 +18,7 @@
 #include "models/sampling/minibatch.h"
 #include "sim/catalog.h"
 #include "sim/device.h"
+#include "sim/per_learner.h"
 #include "sim/tape.h"
 #include "sim/tensor.h"
 
@@ -119,13 +120,19 @@ struct ValueLayout {
 
 struct QuadraticConfig;
 
+/// Of a model's key `minibatch`.
+inline constexpr std::string_view minibatch_of_learners =
+    "of each learner: in a mean of gradients (an update of a server, a step of all-reduce) one of "
+    "m_i samples then counts m_i / sum m; means of values stay unweighted";
+
 /// The model of a scenario, before any device holds it.
 class ModelSpec {
  public:
   virtual ~ModelSpec() = default;
 
-  /// m.
-  virtual std::uint32_t minibatch() const = 0;
+  /// m.  In an update, as in a step of all learners together, the mean of gradients is by rows: one
+  /// of m_i rows counts m_i / sum m.
+  virtual const PerLearner& minibatch() const = 0;
 
   /// Size of the training set, 0 if there is none.  Reads the data.
   virtual std::uint64_t training_rows() const = 0;

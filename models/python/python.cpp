@@ -53,7 +53,7 @@ struct PythonConfig {
   PythonClass python;
   std::string missing;  // why the file is not there; empty: it is
   std::string hash;     // of the file
-  std::uint32_t minibatch = 32;
+  PerLearner minibatch = 32;
   Sampling sampling = Sampling::iid;
   std::function<void(const std::string& note)> note;  // from any thread
 };
@@ -192,7 +192,7 @@ class PythonSpec final : public ModelSpec {
   explicit PythonSpec(PythonConfig config)
       : config_(std::move(config)), workers_(std::make_shared<PythonWorkers>(config_)) {}
 
-  std::uint32_t minibatch() const override { return config_.minibatch; }
+  const PerLearner& minibatch() const override { return config_.minibatch; }
   std::uint64_t training_rows() const override {
     return workers_->may_start() ? workers_->sizes().second : 1;  // for what runs nothing
   }
@@ -256,8 +256,8 @@ ModelProduct read(Fields& fields, DataShelf& shelf) {
   fields.path("file", location, Need::required, "Python file");
   fields.text("class", python.name, Need::required, "class in it");
   fields.any_object("arguments", python.arguments, "of the class, by their names");
-  fields.integer("minibatch", config.minibatch, Need::defaulted, at_least(1),
-                 "samples m of one gradient");
+  fields.per_learner("minibatch", config.minibatch, Need::defaulted, at_least(1),
+                     "samples m of one gradient", minibatch_of_learners);
   fields.choice("sampling", sampling, samplings, Need::defaulted,
                 "rows with replacement, or each once in a learner's epoch");
   fields.choice("precision", python.precision, precisions, Need::defaulted, "of w and gradients");

@@ -53,7 +53,7 @@ struct TableConfig {
   std::string file;                                   // as notes and errors name it
   std::shared_ptr<const MeasuredCurves> curves;       // null: the file is not there
   std::string missing;                                // then why
-  std::uint32_t minibatch = 32;                       // m
+  PerLearner minibatch = 32;                          // m
   bool holds = false;                                 // extrapolate
   std::function<void(const std::string& note)> note;  // from any thread
 
@@ -205,7 +205,7 @@ class TableSpec final : public ModelSpec {
  public:
   explicit TableSpec(TableConfig config) : config_(std::move(config)) {}
 
-  std::uint32_t minibatch() const override { return config_.minibatch; }
+  const PerLearner& minibatch() const override { return config_.minibatch; }
   std::uint64_t training_rows() const override { return 0; }
   bool has_dataset() const override { return false; }
   bool has_test_error() const override {
@@ -249,8 +249,8 @@ ModelProduct read(Fields& fields, DataShelf& shelf) {
   config.note = [&shelf](const std::string& note) { shelf.note(note); };
   Location location;
   fields.path("path", location, Need::required, "CSV file of the curves");
-  fields.integer("minibatch", config.minibatch, Need::defaulted, at_least(1),
-                 "samples m of one gradient");
+  fields.per_learner("minibatch", config.minibatch, Need::defaulted, at_least(1),
+                     "samples m of one gradient", minibatch_of_learners);
   config.holds = fields.second_of("extrapolate", "refuse", "hold",
                                   "beyond the table: the run fails, or goes on, which is noted");
   if (!fields.good()) return nullptr;

@@ -51,6 +51,7 @@ Engine::Engine(const Race& race, std::uint32_t replica, std::uint32_t followed, 
     : race_(race),
       replica_(replica),
       tape_(tape),
+      recipes_(race.plans),
       observer_(observer),
       runtimes_(race.make_runtimes ? race.make_runtimes(race.seed, replica) : nullptr),
       first_exchange_(followed + alarms +
@@ -153,7 +154,8 @@ double Engine::runtime(std::uint32_t number, double begin) {
   const GradientFacts& gradient = learners_[number].gradient;
   const Plan& plan = race_.plans[gradient.plan];
   if (runtimes_)
-    return runtimes_->duration(number, gradient.draw, begin, plan.recipe.minibatch) + plan.encoding;
+    return runtimes_->duration(number, gradient.draw, begin, plan.minibatch[number]) +
+           plan.encoding;
   Stream words = stream({race_.seed, replica_, Purpose::runtime, number, gradient.draw});
   return race_.runtime->sample(words) + plan.encoding;
 }

@@ -13,6 +13,7 @@
 #include "sim/engine/event_queue.h"
 #include "sim/engine/learner_totals.h"
 #include "sim/engine/race.h"
+#include "sim/engine/recipes.h"
 #include "sim/engine/tape_writer.h"
 #include "sim/engine/transit.h"
 #include "sim/large_pages.h"
@@ -272,7 +273,8 @@ class Engine {
   /// The learner's next minibatch.
   void take(Learner& learner, std::uint32_t number, const Reading& reading) {
     const std::uint32_t draw = learner.draws++;
-    learner.gradient = {tape_.gradient(reading.value, number, draw, reading.plan),
+    const std::uint16_t recipe = recipes_.of(reading.plan, number);
+    learner.gradient = {tape_.gradient(reading.value, number, draw, recipe),
                         number,
                         reading.version,
                         draw,
@@ -332,6 +334,7 @@ class Engine {
   const Race& race_;
   const std::uint32_t replica_;
   TapeWriter& tape_;
+  const Recipes recipes_;
   Observer* const observer_;
   const std::unique_ptr<Runtimes> runtimes_;  // null: independent draws
   std::optional<DrawnTimes> drawn_;           // of those, where none is left out

@@ -97,6 +97,19 @@ class Owner {
     if (const CodeHistory* const codes = engine_.codes()) now.bits = codes->bits();
     return now;
   }
+  std::uint32_t samples_of(const GradientFacts& gradient) const {
+    return race_.plans[gradient.plan].minibatch[gradient.learner];
+  }
+  /// What it counts in a mean of gradients.
+  double part_of(const GradientFacts& gradient) const {
+    return counts_rows_ ? samples_of(gradient) : 1.0;
+  }
+  /// What they count.
+  double parts_of(std::span<const GradientFacts> gradients) const {
+    double sum = 0;
+    for (const GradientFacts& gradient : gradients) sum += part_of(gradient);
+    return sum;
+  }
   /// So many gradients of so many samples were applied.
   void count_work(std::uint64_t gradients, std::uint64_t samples) {
     count_work(work_, gradients, samples);
@@ -109,6 +122,7 @@ class Owner {
   }
 
   const Race& race_;
+  const bool counts_rows_ = race_.counts_rows();
   Engine& engine_;
   TapeWriter& tape_;
   std::uint16_t plan_ = 0;  // in force

@@ -90,9 +90,6 @@ class ParameterServer final : private Server, public Owner {
       unused_[gradient.learner].use(time());
     return books_.apply(gradient.version);
   }
-  std::uint32_t samples_of(const GradientFacts& gradient) const {
-    return race_.plans[gradient.plan].recipe.minibatch;
-  }
   /// The gradient has arrived, which its learner makes a message of.
   void send(const GradientFacts& gradient, bool lost);
   Sent message_of(const GradientFacts& gradient, bool lost) const;

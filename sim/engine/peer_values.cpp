@@ -122,8 +122,8 @@ void PeerValues::set(std::uint32_t learner, ValueId value) {
   change(peers_[learner], value);
 }
 
-/// One of so many gradients whose mean moves a value.
-Use PeerValues::use(const GradientFacts& gradient, std::uint32_t gradients) {
+/// One of so many gradients whose mean moves a value; in which it counts as one of `like_it`.
+Use PeerValues::use(const GradientFacts& gradient, std::uint32_t gradients, double like_it) {
   const std::uint32_t staleness = peers_[gradient.learner].age - gradient.version;
   ++totals_.applied;
   totals_.staleness_sum += staleness;
@@ -134,7 +134,7 @@ Use PeerValues::use(const GradientFacts& gradient, std::uint32_t gradients) {
   if (machines_) [[unlikely]]
     note_use(gradient);
   return {gradient.gradient, staleness,
-          tape_.taped() ? eta(staleness, gradients) / gradients : not_known};
+          tape_.taped() ? eta(staleness, gradients) / like_it : not_known};
 }
 
 void PeerValues::step(const GradientFacts& gradient) {
@@ -164,16 +164,18 @@ void PeerValues::step_all(std::span<const GradientFacts> gradients) {
   uses_.clear();
   used_.assign(gradients.begin(), gradients.end());
   const auto together = static_cast<std::uint32_t>(gradients.size());
+  const double parts = parts_of(gradients);
   for (const GradientFacts& gradient : gradients) {
     GRADRACE_CHECK(peers_[gradient.learner].value == peers_[gradients[0].learner].value,
                    "learners that step together hold one value");
-    uses_.push_back(use(gradient, together));
+    const double like_it = parts / part_of(gradient);
+    uses_.push_back(use(gradient, together, like_it));
     used_[uses_.size() - 1].staleness = uses_.back().staleness;
     if (!has_messages_) continue;
     const Plan& made = race_.plans[gradient.plan];
     if (!made.message.compressor || made.message.compressor->joint()) continue;
     if (!asks_) send(gradient, together);
-    if (made.message.of_steps()) uses_.back().weight = 1.0 / together;
+    if (made.message.of_steps()) uses_.back().weight = 1 / like_it;
   }
   const ValueId next =
       tape_.update(peers_[gradients[0].learner].value, race_.plan_at(plan_, updates()), uses_);
@@ -187,8 +189,7 @@ void PeerValues::count(std::span<const GradientFacts> gradients) {
   if (observer_)
     for (const GradientFacts& gradient : gradients) observer_->on_step(gradient);
   std::uint64_t samples = 0;
-  for (const GradientFacts& gradient : gradients)
-    samples += race_.plans[gradient.plan].recipe.minibatch;
+  for (const GradientFacts& gradient : gradients) samples += samples_of(gradient);
   count_work(gradients.size(), samples);
   const bool at_once = gradients.size() >= race_.learners || protocol_->k() == 1 ||
                        (machines_ && protocol_->traits().one_value);

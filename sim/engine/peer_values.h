@@ -134,7 +134,7 @@ class PeerValues final : public Owner, private Peers {
   }
   static void clock_coding(Peer& peer, double coding, double passed);
   void change(Peer& peer, ValueId value);
-  Use use(const GradientFacts& gradient, std::uint32_t gradients);
+  Use use(const GradientFacts& gradient, std::uint32_t gradients, double like_it = 1);
   void send(const GradientFacts& gradient, std::uint32_t gradients);
   ValueId send_model(std::uint32_t learner, ValueId value, ValueId base);
   using Some = std::span<const std::uint32_t>;

@@ -13,6 +13,7 @@
 #include "sim/learning_rate.h"
 #include "sim/make_protocol.h"
 #include "sim/peer_network.h"
+#include "sim/per_learner.h"
 #include "sim/runtimes.h"
 #include "sim/tape.h"
 
@@ -41,7 +42,8 @@ enum class Sampler : std::uint8_t {
 /// How gradients are made and applied while it is in force.
 struct Plan {
   std::shared_ptr<const LearningRate> learning_rate;  // null without a model
-  Recipe recipe;
+  PerLearner minibatch;
+  double clip = 0;  // of its gradients; see Recipe
   Message message;
   Rule rule;
   bool stateful = false;              // an optimiser keeps more than parameters
@@ -52,8 +54,8 @@ struct Plan {
     return message.compressor ? message.compressor->bytes(full / sizeof(float)) : full;
   }
 
-  /// Of a gradient of that rate, one of so many in an update.
-  double weight_of_use(double rate, std::uint32_t gradients) const {
+  /// Of a gradient of that rate, in an update of so many that count as it does.
+  double weight_of_use(double rate, double gradients) const {
     return (message.of_steps() ? 1 : rate) / gradients;
   }
 };
@@ -78,6 +80,12 @@ struct Race {
   EvaluationSchedule evaluations;
   EvaluatedValue evaluated = EvaluatedValue::mean;
   Sampler sampler = Sampler::events;
+
+  /// Whether learners have minibatches of different sizes.  In a mean of gradients each counts by
+  /// its rows then, else all alike.
+  bool counts_rows() const {
+    return std::ranges::any_of(plans, &PerLearner::differs, &Plan::minibatch);
+  }
 
   /// Whether learners make messages of gradients.
   bool has_messages() const {

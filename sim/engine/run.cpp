@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/check.h"
+#include "sim/engine/recipes.h"
 #include "sim/run_error.h"
 
 namespace gradrace {
@@ -140,8 +141,8 @@ void drive(std::span<Run> cohort, Device* device, const std::function<bool()>& g
   std::vector<Tape> tapes;
   for (const auto& run : cohort) {
     Tape tape{run.race().seed, run.replica(), {}, {}};
+    tape.recipes = Recipes(run.race().plans).all();
     for (const auto& plan : run.race().plans) {
-      tape.recipes.push_back(plan.recipe);
       tape.rules.push_back(plan.rule);
       tape.messages.push_back(plan.message);
     }

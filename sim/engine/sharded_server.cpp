@@ -75,7 +75,7 @@ class ShardedServer::Shard final : public Server {
     std::uint64_t samples = 0;
     for (auto& part : accepted_) {
       part.staleness = books_.apply(part.version);
-      samples += owner_.race_.plans[part.plan].recipe.minibatch;
+      samples += owner_.samples_of(part);
     }
     if (owner_.tape_.taped()) list_uses(owner_.race_, 0, work_, accepted_, uses_);
     value_ = owner_.tape_.update(value_, 0, uses_, number_);
@@ -185,7 +185,7 @@ void ShardedServer::apply(const Shard& shard, const GradientFacts& part) {
 void ShardedServer::finish_gradient(const GradientFacts& gradient) {
   ++totals_.applied;
   engine_.count_applied(gradient.learner);
-  count_work(1, race_.plans[gradient.plan].recipe.minibatch);
+  count_work(1, samples_of(gradient));
   const std::size_t first = std::size_t{gradient.gradient - oldest_} * shards();
   for (std::size_t i = first; i < first + shards(); ++i) {
     const std::uint32_t staleness = staleness_[i];

@@ -22,7 +22,7 @@ class TimingServer : public Owner {
   TimingServer(const Race& race, const ServerProtocol& protocol, Engine& engine, TapeWriter& tape)
       : Owner(race, engine, tape), k_(protocol.k()) {
     GRADRACE_CHECK(!tape.taped() && !race.make_runtimes && !race.runtime->has_memory() &&
-                       !race.transit.any() && !protocol.traits().pauses,
+                       !race.transit.any() && !protocol.traits().pauses && !race.counts_rows(),
                    "minibatches are no independent draws, or more than draws");
   }
 
@@ -39,7 +39,7 @@ class TimingServer : public Owner {
   /// So many updates were made.
   void count(std::uint64_t updates) {
     changes_ += updates;
-    count_work(updates * k_, updates * k_ * race_.plans[0].recipe.minibatch);
+    count_work(updates * k_, updates * k_ * race_.plans[0].minibatch[0]);
   }
 
   const std::uint32_t k_;

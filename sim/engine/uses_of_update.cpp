@@ -17,26 +17,31 @@ struct Rates {
   }
 };
 
-/// Where rates are normalised; else 1.
-double factor_of(const Rates& rates, std::span<const GradientFacts> gradients) {
-  if (!rates.rate || !rates.rate->normalised()) return 1;
-  double sum = 0;
-  for (const auto& gradient : gradients) sum += rates.eta(gradient.staleness);
-  return sum > 0 ? rates.gradients * rates.eta(0) / sum : 1;
+/// What each counts in their mean: its rows, where minibatches differ.
+double part_of(const Race& race, bool by_rows, const GradientFacts& gradient) {
+  return by_rows ? race.plans[gradient.plan].minibatch[gradient.learner] : 1.0;
 }
 
 }  // namespace
 
 void list_uses(const Race& race, std::uint16_t plan, const Work& work,
                std::span<const GradientFacts> gradients, std::vector<Use>& uses) {
-  const auto count = static_cast<std::uint32_t>(gradients.size());
-  const Rates rates{race.plans[plan].learning_rate.get(), work, count};
-  const double factor = factor_of(rates, gradients);
+  const LearningRate* const known = race.plans[plan].learning_rate.get();
+  const Rates rates{known, work, static_cast<std::uint32_t>(gradients.size())};
+  const bool by_rows = race.counts_rows(), normalised = known && known->normalised();
+  double parts = 0, sum = 0;
+  for (const auto& gradient : gradients) {
+    const double part = part_of(race, by_rows, gradient);
+    parts += part;
+    if (normalised) sum += part * rates.eta(gradient.staleness);
+  }
+  const double factor = sum > 0 ? parts * rates.eta(0) / sum : 1;
   uses.clear();
   for (const auto& gradient : gradients) {
     const Plan& made = race.plans[gradient.plan];
-    uses.push_back({gradient.gradient, gradient.staleness,
-                    made.weight_of_use(factor * rates.eta(gradient.staleness), count)});
+    const double rate = factor * rates.eta(gradient.staleness),
+                 part = part_of(race, by_rows, gradient);
+    uses.push_back({gradient.gradient, gradient.staleness, made.weight_of_use(rate, parts / part)});
   }
 }
 

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "sim/per_learner.h"
 #include "sim/reading/locator.h"
 
 namespace gradrace {
@@ -63,8 +64,8 @@ struct PairPart {
   Range range;
 };
 
-/// How a value is written.
-enum class Form { number, list, object };
+/// How a value is written.  A list is one of pairs if its first item is a list, else of numbers.
+enum class Form { number, list, numbers, pairs, object };
 
 /// Names to choose from, and the key that chooses.
 struct Kinds {
@@ -170,6 +171,36 @@ class Fields {
       if (x != std::floor(x)) return complain(key, "must be whole numbers");
     }
     values.assign(numbers.begin(), numbers.end());
+  }
+
+  /// A whole number, or a list with one for each learner, whose length check_learners() looks at.
+  void per_learner(std::string_view key, PerLearner& value, Need need, Range range,
+                   std::string_view meaning, std::string_view of_list) {
+    constexpr double most = std::numeric_limits<std::uint32_t>::max();
+    if (range.high > most) range.high = most;
+    if (is(key, Form::number) || !is(key, Form::list)) {
+      std::uint32_t number = value[0];
+      integer(key, number, need, range, meaning);
+      value = number;
+    }
+    if (!is(key, Form::list)) return;
+    std::vector<std::uint64_t> numbers;
+    integers(key, numbers, Need::none, range, of_list);
+    if (numbers.empty()) {
+      if (good()) complain(key, "must hold at least one number, got none");
+      return;
+    }
+    value = PerLearner(std::vector<std::uint32_t>(numbers.begin(), numbers.end()));
+  }
+  /// Complains of a list at `key` that has not one number for each of so many learners.
+  bool check_learners(std::string_view key, const PerLearner& value, std::uint32_t learners) {
+    const std::size_t listed = value.listed().value_or(learners);
+    if (listed == learners) return true;
+    complain(key,
+             "has " + std::to_string(listed) + " numbers, and there are " +
+                 std::to_string(learners) + " learners (cluster.learners)",
+             "a number, or a list of " + std::to_string(learners));
+    return false;
   }
 
   /// An object of any keys and values, as JSON text; as it is where it is absent.

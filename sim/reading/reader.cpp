@@ -550,7 +550,10 @@ bool Reader::has(std::string_view key) const {
 bool Reader::is(std::string_view key, Form form) const {
   if (!has(key)) return form == Form::number;
   const ordered_json& value = state_->top().found->at(std::string(key));
-  if (value.is_array()) return form == Form::list;
+  if (value.is_array()) {
+    const bool pairs = !value.empty() && value.front().is_array();
+    return form == Form::list || form == (pairs ? Form::pairs : Form::numbers);
+  }
   return form == (value.is_object() ? Form::object : Form::number);
 }
 

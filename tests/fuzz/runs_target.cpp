@@ -158,7 +158,7 @@ void train_points(std::string_view bytes) {
   const Point& point = scenario.first();
   if (!point.with_model() || point.cluster.learners > 100) return;
   if (point.model->value_layout().numbers > most_numbers) return;
-  if (point.model->minibatch() > most_rows) return;
+  if (point.model->minibatch().greatest() > most_rows) return;
   const RunPlan plan = plan_of(scenario, 1);
   run_point(point, make_device(*point.model, plan.groups.front().options).get());
 }

@@ -46,14 +46,14 @@ TEST_CASE("models: what a scenario says is what the model tells") {
       R"({"kind": "softmax", "minibatch": 8, "dataset": {"kind": "synthetic", "rows": 123}})",
       shelf);
   REQUIRE(softmax.product);
-  CHECK(softmax.product->minibatch() == 8);
+  CHECK(softmax.product->minibatch()[0] == 8);
   CHECK(softmax.product->has_dataset());
   CHECK(softmax.product->training_rows() == 123);
   CHECK(softmax.product->data_hash().size() == 16);
 
   const auto quadratic = read_model(R"({"kind": "quadratic", "minibatch": 3})", shelf);
   REQUIRE(quadratic.product);
-  CHECK(quadratic.product->minibatch() == 3);
+  CHECK(quadratic.product->minibatch()[0] == 3);
   CHECK(!quadratic.product->has_dataset());
   CHECK(quadratic.product->training_rows() == 0);
   CHECK(quadratic.product->data_hash() == "");

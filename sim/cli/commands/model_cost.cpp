@@ -43,7 +43,7 @@ class ModelTimer {
   }
 
   void time_gradient(ModelCost& cost) {
-    const std::uint32_t minibatch = point_.model->minibatch();
+    const std::uint32_t minibatch = point_.model->minibatch().greatest();
     const auto of_rows = [&](std::uint32_t rows) {
       return timed([&] {
         model_->gradient_of_packed(w_.data(), {point_.seed, 0, 0, draw_++, rows},

@@ -219,7 +219,8 @@ RunCost cost_on_cpu(const Point& point, const Theory& theory, RunSizes& sizes,
   const auto value = static_cast<double>(numbers * group.memory.value.bytes_of_number);
   const double scratch = point.with_compression() ? 4 : 2;  // of the device
   const double share = first.pace.progress() > 0 ? first.pace.progress() : 1;
-  const double minibatch = race.plans[0].recipe.minibatch;
+  const double minibatch = race.plans[0].minibatch.mean();
+  const std::uint32_t most = race.plans[0].minibatch.greatest();
   cost.seconds += (static_cast<double>(first.counts.gradients) *
                        (model.gradient(minibatch) + seconds_of_message(point, numbers)) +
                    static_cast<double>(first.counts.evaluations) * model.evaluation +
@@ -227,11 +228,11 @@ RunCost cost_on_cpu(const Point& point, const Theory& theory, RunSizes& sizes,
                   share;
   if (first.counts.measured) cost.memory += 2 * sizeof(double) * static_cast<double>(numbers);
   cost.memory += first.states * (state + bytes_of_slot) + (first.counts.kept + scratch) * value +
-                 model.memory(minibatch);
-  if (const std::size_t ahead = gradients_ahead(numbers * group.memory.value.bytes_of_number,
-                                                numbers, race.plans[0].recipe.minibatch, helpers))
+                 model.memory(most);
+  if (const std::size_t ahead =
+          gradients_ahead(numbers * group.memory.value.bytes_of_number, numbers, most, helpers))
     cost.memory +=
-        static_cast<double>(ahead) * value + static_cast<double>(helpers) * model.memory(minibatch);
+        static_cast<double>(ahead) * value + static_cast<double>(helpers) * model.memory(most);
   return cost;
 }
 

@@ -22,7 +22,7 @@ void enlarge(DeviceOptions& options, const Point& point, const Race& race) {
   options.learners = std::max(options.learners, race.learners);
   options.averages = options.averages || !race.make_protocol().has_server();
   for (const Plan& plan : race.plans) {
-    options.minibatch = std::max(options.minibatch, plan.recipe.minibatch);
+    options.minibatch = std::max(options.minibatch, plan.minibatch.greatest());
     options.rules.push_back(plan.rule);
     options.messages = options.messages || plan.message.compressor;
   }

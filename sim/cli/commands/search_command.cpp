@@ -55,7 +55,7 @@ void check_settings(const Scenario& scenario, std::uint32_t settings) {
   const double work = stop.gradients
                           ? static_cast<double>(*stop.gradients)
                           : *stop.epochs * static_cast<double>(point.model->training_rows()) /
-                                point.model->minibatch();
+                                point.model->minibatch().mean();
   const int most = std::max(1, std::ilogb(work));
   if (settings > static_cast<std::uint32_t>(most)) {
     refuse_search(scenario,

@@ -70,10 +70,9 @@ void TheoryRow::add_message() {
 
 void TheoryRow::compare_with_sync() {
   if (!theory.iteration_time || at.cluster.peers || at.transit().any()) return;
-  const std::uint32_t samples = at.model ? at.model->minibatch() : 1;
   constexpr double any = std::numeric_limits<double>::infinity();
   const auto of_sync = within_budget([&] {
-                         return at.cluster.runtimes.slowest(learners, samples, 1, any);
+                         return at.cluster.runtimes.slowest(learners, at.samples(), 1, any);
                        }).value_or(std::nullopt);
   if (of_sync) speedup = speedup_over_sync(*of_sync, *theory.iteration_time);
 }

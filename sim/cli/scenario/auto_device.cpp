@@ -31,8 +31,8 @@ bool leaves_open(const Scenario& scenario) {
 
 std::uint32_t least_minibatch(const Point& point) {
   const Race race = point.race();
-  const auto size = [](const Plan& plan) { return plan.recipe.minibatch; };
-  return std::ranges::min(race.plans, {}, size).recipe.minibatch;
+  const auto size = [](const Plan& plan) { return plan.minibatch.least(); };
+  return size(std::ranges::min(race.plans, {}, size));
 }
 
 /// Of points that one device can compute side by side.

@@ -76,6 +76,11 @@ static void check_joint(Fields& fields, const Point& point) {
     fields.complain("compression.down", "is of a server alone, and learners make this together",
                     "another kind, full");
   if (!joint) return;
+  if (point.samples().differs() && point.make_protocol()->traits().one_value)
+    fields.complain("model.minibatch",
+                    "weighs gradients by their rows, and power makes one message "
+                    "of the mean of all, who weigh alike in it",
+                    "one number");
   const auto together = [](const AnyProtocol& protocol) {
     return !protocol.has_server() && protocol->traits().sends_messages;
   };

@@ -33,8 +33,8 @@ double sum_of_bytes(const std::vector<MemoryPart>& parts) {
 }
 
 std::uint32_t greatest_minibatch(const Race& race) {
-  return std::ranges::max(race.plans, {}, [](const Plan& plan) { return plan.recipe.minibatch; })
-      .recipe.minibatch;
+  const auto size = [](const Plan& plan) { return plan.minibatch.greatest(); };
+  return size(std::ranges::max(race.plans, {}, size));
 }
 
 /// Of its layers: what a gradient holds of each row of its minibatch, at least, and their weights.

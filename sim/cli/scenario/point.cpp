@@ -23,14 +23,14 @@ static NoisyQuadratic noisy(const QuadraticConfig& config) {
   quadratic.start = config.start;
   for (const auto& [curvature, count] : counts) quadratic.directions.push_back({curvature, count});
   quadratic.variance =
-      config.noise * config.noise / config.minibatch / static_cast<double>(config.dimensions);
+      config.noise * config.noise / config.minibatch[0] / static_cast<double>(config.dimensions);
   return quadratic;
 }
 
 std::vector<Plan> Point::plans() const {
   Plan plan = first_plan;
   if (with_model()) plan.learning_rate = learning_rate;
-  if (model) plan.recipe.minibatch = model->minibatch();
+  plan.minibatch = samples();
   if (plan.learning_rate) plan.rule.distance = plan.learning_rate->distance();
   plan.message = of_tensors(plan.message);
   const bool server = make_protocol().has_server();
@@ -48,7 +48,7 @@ std::vector<Plan> Point::plans() const {
       changed.learning_rate = change.learning_rate;
       changed.rule.distance = change.learning_rate->distance();
     }
-    if (change.minibatch) changed.recipe.minibatch = *change.minibatch;
+    if (change.minibatch) changed.minibatch = *change.minibatch;
     if (change.momentum || change.from_rest)
       changed.rule.optimiser =
           with_momentum(optimiser_of(first_plan.rule), change.momentum, change.from_rest);
@@ -153,7 +153,7 @@ ClusterRuntimes Point::runtimes() const {
 }
 
 DistributionProduct Point::common_law() const {
-  return runtimes().common_law(cluster.learners, model ? model->minibatch() : 1);
+  return runtimes().common_law(cluster.learners, samples());
 }
 
 std::optional<PeerNetwork> Point::peers_of_messages() const {
@@ -245,7 +245,7 @@ Theory Point::theory(std::uint64_t budget) const {
   const bool restarts = failures && !make_protocol().has_server();
   if (restarts && !failures->checkpoint) return {};
   const auto law = common_law();
-  const std::uint32_t samples = model ? model->minibatch() : 1;
+  const PerLearner samples = this->samples();
   const ClusterRuntimes times = runtimes();
   const auto network = network_of_gradients();
   Conditions conditions{cluster.learners, law.get(),    network ? &*network : nullptr,
@@ -253,10 +253,10 @@ Theory Point::theory(std::uint64_t budget) const {
   if (!law) {
     conditions.means = times.means(cluster.learners, samples);
     conditions.memoryless = times.memoryless(cluster.learners, samples);
-    conditions.slowest = [this, &times, samples](std::uint32_t minibatches, double cap) {
+    conditions.slowest = [this, &times, &samples](std::uint32_t minibatches, double cap) {
       return times.slowest(cluster.learners, samples, minibatches, cap);
     };
-    conditions.kth_smallest = [this, &times, samples](std::uint32_t k) {
+    conditions.kth_smallest = [this, &times, &samples](std::uint32_t k) {
       return times.kth_smallest(cluster.learners, samples, k);
     };
   }
@@ -294,12 +294,13 @@ std::string Point::why_not_known(const Theory& theory) const {
   if (facts.failures) return "learners fail";
   if (facts.server) return "the server takes time";
   if (facts.network) return "messages take time";
-  const std::string_view why = cluster.runtimes.why_no_common_law(cluster.learners);
+  const std::string_view why = cluster.runtimes.why_no_common_law(cluster.learners, samples());
   return std::string(why.empty() ? "no formula is known here" : why);
 }
 
 std::optional<Descent> Point::descent(const Theory& theory) const {
-  if (!with_model() || !model->quadratic() || with_compression() || first_plan.rule.delay)
+  if (!with_model() || !model->quadratic() || with_compression() || first_plan.rule.delay ||
+      samples().differs())
     return {};
   if (versions() > 1) return {};
   const auto protocol = make_protocol();
@@ -311,8 +312,8 @@ std::optional<Descent> Point::descent(const Theory& theory) const {
   const bool linear = sgd && !sgd->rmsprop && (!sgd->nesterov || sgd->momentum == 0);
   if (linear) descent.momentum = sgd->momentum;
   descent.ema = first_plan.rule.ema;
-  descent.clip = first_plan.recipe.clip;
-  descent.minibatch = model->minibatch();
+  descent.clip = first_plan.clip;
+  descent.minibatch = samples()[0];
   descent.learners = cluster.learners;
   descent.theory = theory;
   descent.k = server || protocol->traits().one_value ? protocol->k() : cluster.learners;

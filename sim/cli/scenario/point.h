@@ -96,6 +96,9 @@ struct Point {
   /// Of gradients, where there is a server, learners do not fail and it is known.
   std::optional<Road> road() const;
 
+  /// Of a minibatch: the model's, or as if it were one.
+  PerLearner samples() const { return model ? model->minibatch() : PerLearner(); }
+
   /// The law of the time of every minibatch where those are independent draws of one, else null.
   DistributionProduct common_law() const;
 
@@ -118,6 +121,7 @@ struct Point {
   std::string why_not_known(const Theory& theory) const;
 
   /// What theory needs to know of SGD on a quadratic; none where another model is trained, or none,
+  /// where learners have minibatches of different sizes,
   /// or compression makes others of its gradients.
   /// theory: of it.
   std::optional<Descent> descent(const Theory& theory) const;

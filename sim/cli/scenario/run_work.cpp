@@ -14,7 +14,7 @@ constexpr double passes_of_gradient = 3;  // forward, and back by weights and by
 
 /// How far a run comes until the first of its limits.
 Reached extent_of(const Race& race, const Theory& theory, std::uint32_t k) {
-  const double samples = race.plans[0].recipe.minibatch;
+  const double samples = race.plans[0].minibatch.mean();
   const double epochs_of_gradient =
       race.training_rows > 0 ? samples / static_cast<double>(race.training_rows) : 0;
   const double time_of_update = theory.iteration_time ? theory.iteration_time->value
@@ -50,14 +50,14 @@ double run_work(const Point& point, const Race& race, const Theory& theory, std:
   const double rows = static_cast<double>(
       std::max<std::uint64_t>(1, point.rows.train.value_or(race.training_rows)));
   const double passed =
-      passes_of_gradient * extent.gradients * race.plans[0].recipe.minibatch +
+      passes_of_gradient * extent.gradients * race.plans[0].minibatch.mean() +
       evaluations_in(extent, race.evaluations) * rows * (1 + race.learners_evaluated());
   return passed * static_cast<double>(numbers);
 }
 
 std::uint32_t segment_limit(const Race& race, std::size_t numbers) {
   constexpr double work_of_seconds = 1e10, usual = TimingPlane::default_limit;
-  const double of_gradient = passes_of_gradient * race.plans[0].recipe.minibatch *
+  const double of_gradient = passes_of_gradient * race.plans[0].minibatch.mean() *
                              static_cast<double>(std::max<std::size_t>(numbers, 1));
   return static_cast<std::uint32_t>(std::clamp(work_of_seconds / of_gradient, 1.0, usual));
 }

@@ -43,10 +43,12 @@ void check_sampler(Fields& fields, const Point& point) {
   }
   const Cluster& cluster = point.cluster;
   if (!cluster.runtimes.laws.empty()) {
-    for (const auto& [key, why] : cluster.runtimes.differences(cluster.learners)) {
+    for (const auto& [key, why] : cluster.runtimes.differences(cluster.learners, point.samples())) {
       if (key != "outliers") refuse("cluster." + std::string(key), why, in_place_of(key));
     }
   }
+  if (point.samples().differs())
+    refuse("model.minibatch", "is a number for each learner", "one number, or ");
   if (cluster.runtimes.outliers) refuse("cluster.outliers", "are drawn for each minibatch");
   if (cluster.transit.network || cluster.peers) refuse("cluster.network", "takes time");
   if (cluster.transit.server) refuse("cluster.server", "takes time");

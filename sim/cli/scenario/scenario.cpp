@@ -14,6 +14,7 @@
 #include "sim/cli/scenario/sampler.h"
 #include "sim/cli/scenario/world.h"
 #include "sim/engine/evaluations.h"
+#include "sim/engine/recipes.h"
 #include "sim/engine/tape_writer.h"
 #include "sim/reading/characters.h"
 #include "sim/reading/reference.h"
@@ -39,7 +40,7 @@ void visit_optimiser(Fields& fields, Point& point) {
             "what is done with gradients besides averaging");
   point.first_plan.rule = {keys.optimiser, keys.ema};
   point.first_plan.rule.delay = keys.delay;
-  point.first_plan.recipe.clip = keys.clip;
+  point.first_plan.clip = keys.clip;
 }
 
 constexpr auto evaluations_beside =
@@ -208,7 +209,7 @@ void visit_theory(Fields& fields, Point& point) {
 /// Whether the first plan has more than plain SGD.
 bool optimises(const Plan& plan) {
   const bool keeps = !layout_of({&plan.rule, 1}, 1, {}).only_w();
-  return keeps || plan.recipe.clip > 0 || plan.rule.ema > 0 || plan.rule.delay;
+  return keeps || plan.clip > 0 || plan.rule.ema > 0 || plan.rule.delay;
 }
 
 /// What a scenario says of training that has no model, and does not say that it leaves one out.
@@ -277,13 +278,12 @@ void visit_rate(Fields& fields, Point& point, const WorkBudget& budget) {
 }
 
 void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool model_read) {
-  const std::uint32_t samples = point.model ? point.model->minibatch() : 1;
   const Setting setting{point.cluster.learners,
                         point.common_law(),
                         budget,
                         point.cluster.peers ? point.cluster.peers->per_node : 0,
                         !layout_of({&point.first_plan.rule, 1}, 1, {}).only_w(),
-                        point.cluster.runtimes.fastest(point.cluster.learners, samples)};
+                        point.cluster.runtimes.fastest(point.cluster.learners, point.samples())};
   read_kind<MakeProtocol, const Setting&>(fields, "protocol", protocol_catalog(),
                                           point.make_protocol, Need::required,
                                           "how learners are synchronised", setting);
@@ -353,13 +353,33 @@ void check_minibatches(Fields& fields, const Point& point) {
     check("stop.updates", static_cast<double>(*point.stop.updates) * of_update);
   if (point.stop.gradients) check("stop.gradients", static_cast<double>(*point.stop.gradients));
   const Cluster& cluster = point.cluster;
-  const std::uint32_t samples = point.model ? point.model->minibatch() : 1;
+  const PerLearner samples = point.samples();
   const bool only_computes = !cluster.transit.any() && !cluster.peers;
   if (!is_time_all(point.stop) || !only_computes ||
       *point.stop.time <= most * cluster.runtimes.fastest(cluster.learners, samples))
     return;
   const std::vector<double> means = cluster.runtimes.means(cluster.learners, samples);
   if (!means.empty()) check("stop.time", *point.stop.time / std::ranges::max(means));
+}
+
+/// Gradients that differ in plan or size have recipes of their own.
+void check_sizes(Fields& fields, const Point& point) {
+  if (!point.make_protocol) return;
+  const std::size_t plans = 1 + point.make_protocol()->changes().size();
+  const std::size_t of_size = point.compressed_from > 0 ? 2 * plans : plans;
+  const std::size_t sizes = point.samples().different().size(), most = Recipes::most / of_size;
+  if (sizes > 1 && sizes > most)
+    fields.complain("model.minibatch", "has " + std::to_string(sizes) + " different numbers",
+                    "at most " + std::to_string(most) + " here");
+}
+
+/// Whether the model's minibatches are those of the learners that there are; else it is not read.
+bool has_all_minibatches(Fields& fields, Point& point, bool learners_read) {
+  const PerLearner samples = point.samples();
+  const std::uint32_t learners = point.cluster.learners;
+  if (samples.listed().value_or(learners) == learners) return true;
+  point.model.reset();
+  return learners_read && fields.check_learners("model.minibatch", samples, learners);
 }
 
 /// What it is not to be; empty for a name that is fine.
@@ -416,7 +436,8 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   shelf.share_among({sound_before ? point.cluster.learners : 1, point.seed});
   read_kind<ModelProduct, DataShelf&>(fields, "model", model_catalog(), point.model, Need::none,
                                       "what is trained; without it the run is timing-only", shelf);
-  const bool model_read = point.model || !sound_before || fields.good();
+  const bool fits = has_all_minibatches(fields, point, sound_before);
+  const bool model_read = fits && (point.model || !sound_before || fields.good());
   if (model_read && !point.model && point.cluster.runtimes.rate) {
     fields.complain("cluster",
                     "rate counts samples, and only a model says how many a minibatch has",
@@ -435,6 +456,7 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   check_world(fields, point);
   check_sampler(fields, point);
   check_minibatches(fields, point);
+  check_sizes(fields, point);
   visit_rate(fields, point, budget);
   check_codes(fields, point);
   check_versions(fields, point);

@@ -82,8 +82,8 @@ TEST_CASE("cluster runtimes: slow learners take factor times as long, and speeds
     CHECK(times->duration(learner, 0, 0, 1) == doctest::Approx(expected[learner]));
   const auto cluster =
       cluster_of(R"({"runtime": )" + exponential + R"(, "slow": {"learners": [1], "factor": 3}})");
-  CHECK(cluster->differences(8).front().key == "slow");
-  CHECK(cluster->differences(1).empty());
+  CHECK(cluster->differences(8, 1).front().key == "slow");
+  CHECK(cluster->differences(1, 1).empty());
 }
 
 TEST_CASE("cluster runtimes: independent draws of one law need none") {
@@ -225,6 +225,32 @@ TEST_CASE("cluster runtimes: a minibatch of the fastest learner") {
   CHECK(fastest(unlike, 3) == doctest::Approx(3.0 / 40).epsilon(1e-12));
   CHECK(fastest(unlike + R"(, "rate": 512)", 3) == doctest::Approx(3.5 / 40).epsilon(1e-12));
   CHECK(fastest(unlike, 6) == doctest::Approx(3.0 / 40).epsilon(1e-12));
+}
+
+TEST_CASE("cluster runtimes: with a rate unlike minibatches take unlike times") {
+  const PerLearner rows(std::vector<std::uint32_t>{64, 128, 64});
+  const auto runtimes = [](const std::string& more) {
+    return point_on(R"("runtime": {"distribution": "exponential", "mean": 1})" + more, 3,
+                    R"({"kind": "async"})", R"({"updates": 1})")
+        .cluster.runtimes;
+  };
+  const ClusterRuntimes same = runtimes("");
+  CHECK(same.differences(3, rows).empty());
+  CHECK(same.common_law(3, rows) != nullptr);
+  const ClusterRuntimes rated = runtimes(R"(, "rate": 32)");
+  CHECK(rated.differences(3, rows).front().key == "rate");
+  CHECK(rated.common_law(3, rows) == nullptr);
+  CHECK(rated.common_law(3, 64)->mean() == doctest::Approx(3).epsilon(1e-12));
+  CHECK(rated.means(3, rows) == std::vector<double>{3, 5, 3});
+  CHECK(rated.fastest(3, rows) == 3);
+  double mean = 0;  // of the slowest: 1 - F of all, by the midpoint rule
+  constexpr double width = 1e-3;
+  for (double t = width / 2; t < 60; t += width) {
+    const auto below = [&](double first) { return t < first ? 0 : -std::expm1(first - t); };
+    mean += width * (1 - below(2) * below(2) * below(4));
+  }
+  constexpr double any = std::numeric_limits<double>::infinity();
+  CHECK(*rated.slowest(3, rows, 1, any) == doctest::Approx(mean).epsilon(1e-6));
 }
 
 TEST_CASE("sync: two groups of learners wait for the slowest of both") {

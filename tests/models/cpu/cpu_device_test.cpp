@@ -67,32 +67,34 @@ class DirectLoop : public Observer {
         mean_square_(w_.size(), 0.0) {}
 
   void on_dispatch(const GradientFacts& gradient, double) override {
-    const Recipe& recipe = race_.plans[0].recipe;
     std::vector<double> g(w_.size());
-    model_->gradient(w_, {race_.seed, 0, gradient.learner, gradient.draw, recipe.minibatch}, g);
+    model_->gradient(w_, {race_.seed, 0, gradient.learner, gradient.draw, rows_of(gradient)}, g);
     const double norm = std::sqrt(std::inner_product(g.begin(), g.end(), g.begin(), 0.0));
-    if (recipe.clip > 0 && norm > recipe.clip) {
-      for (double& x : g) x *= recipe.clip / norm;
+    const double clip = race_.plans[0].clip;
+    if (clip > 0 && norm > clip) {
+      for (double& x : g) x *= clip / norm;
     }
     gradients_[gradient.gradient] = {std::move(g), w_, updates_};
   }
   void on_update(const UpdateFacts& update) override {
-    const double k = static_cast<double>(update.gradients.size());
+    double rows = 0;
+    for (const auto& facts : update.gradients) rows += rows_of(facts);
     std::vector<double> step(w_.size(), 0.0);
-    double rates = 0;
+    double mean_rate = 0;
     for (const auto& facts : update.gradients) {
       const auto& [g, at, version] = gradients_.at(facts.gradient);
       double squared_distance = 0;
       for (std::size_t i = 0; i < w_.size(); ++i)
         squared_distance += (w_[i] - at[i]) * (w_[i] - at[i]);
       const double rate = rate_({applied_, updates_ - version, squared_distance});
-      rates += rate;
+      const double share = rows_of(facts) / rows;
+      rate_sum_ += rate;
+      mean_rate += share * rate;
       for (std::size_t i = 0; i < w_.size(); ++i)
-        step[i] += rate / k * compensated(i, g[i], w_[i] - at[i]);
+        step[i] += share * rate * compensated(i, g[i], w_[i] - at[i]);
     }
-    rate_sum_ += rates;
     for (std::size_t i = 0; i < w_.size(); ++i)
-      move(w_[i], first_[i], second_[i], step[i], rates / k);
+      move(w_[i], first_[i], second_[i], step[i], mean_rate);
     const double ema = race_.plans[0].rule.ema;
     for (std::size_t i = 0; i < w_.size(); ++i) average_[i] = ema * average_[i] + (1 - ema) * w_[i];
     applied_ += update.gradients.size();
@@ -125,6 +127,10 @@ class DirectLoop : public Observer {
   }
 
   /// One parameter, its velocity and mean square or its two moments.
+  std::uint32_t rows_of(const GradientFacts& gradient) const {
+    return race_.plans[0].minibatch[gradient.learner];
+  }
+
   void move(double& w, double& first, double& second, double step, double rate) {
     if (const Sgd* const sgd = std::get_if<Sgd>(&kind())) {
       if (sgd->rmsprop) {
@@ -205,42 +211,71 @@ bool is_never_late(const std::string& protocol) {
 
 }  // namespace
 
-TEST_CASE(
-    "cpu_device: the replay of every protocol equals a direct loop that computes gradients at "
-    "dispatch") {
+static void compare_with_direct_loop(const std::string& protocol, const RateCase& rate_case,
+                                     const std::string& optimiser, const std::string& minibatch) {
+  CAPTURE(protocol);
+  CAPTURE(std::string(rate_case.json));
+  CAPTURE(optimiser);
   QuadraticConfig model;
   model.dimensions = 3;
   model.curvatures = {1, 0.3, 2};
   model.noise = 0.5;
-  model.minibatch = 4;
+  const Point point = point_from(
+      R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}}, "protocol": )" +
+      protocol +
+      R"(, "model": {"kind": "quadratic", "dimensions": 3, "curvatures": [1, 0.3, 2], "noise": 0.5, "minibatch": )" +
+      minibatch + R"(, "precision": "float64"}, "learning_rate": )" + rate_case.json +
+      R"(, "stop": {"updates": 300}, "optimiser": )" + optimiser + "}");
+  const Race race = point.race();
+  const auto device = make_device(*point.model, {});
+  for (const std::uint32_t limit : {1u, 4096u}) {
+    DirectLoop direct(race, model, rate_case.rate);
+    const double loss =
+        run_race({race, 0, limit, &direct}, device.get()).curve.back().evaluation.loss;
+    CHECK(std::abs(loss - direct.loss()) <= 1e-11 * direct.loss());
+  }
+}
+
+TEST_CASE(
+    "cpu_device: the replay of every protocol equals a direct loop that computes gradients at "
+    "dispatch") {
   auto protocols = every_server_protocol();
   protocols.push_back(R"({"kind": "k-async", "k": 2})");
   protocols.push_back(R"({"kind": "k-batch-async", "k": 2})");
   for (const auto& protocol : protocols) {
-    for (const auto& [learning_rate, rate] : rate_cases) {
+    for (const RateCase& rate_case : rate_cases) {
       for (const std::string optimiser : optimisers) {
-        CAPTURE(protocol);
-        CAPTURE(std::string(learning_rate));
-        CAPTURE(optimiser);
         if (optimiser.find("delay_compensation") != optimiser.npos && is_never_late(protocol))
           continue;  // where it says nothing, and is refused
-        const Point point = point_from(
-            R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}}, "protocol": )" +
-            protocol +
-            R"(, "model": {"kind": "quadratic", "dimensions": 3, "curvatures": [1, 0.3, 2], "noise": 0.5, "minibatch": 4,
-                         "precision": "float64"},
-              "learning_rate": )" +
-            learning_rate + R"(, "stop": {"updates": 300}, "optimiser": )" + optimiser + "}");
-        const Race race = point.race();
-        const auto device = make_device(*point.model, {});
-        for (const std::uint32_t limit : {1u, 4096u}) {
-          DirectLoop direct(race, model, rate);
-          const double loss =
-              run_race({race, 0, limit, &direct}, device.get()).curve.back().evaluation.loss;
-          CHECK(std::abs(loss - direct.loss()) <= 1e-11 * direct.loss());
-        }
+        compare_with_direct_loop(protocol, rate_case, optimiser, "4");
       }
     }
+  }
+}
+
+TEST_CASE("cpu_device: a mean of gradients of unlike minibatches is by rows, by every protocol") {
+  const std::string minibatch = "[4, 1, 9, 4, 2, 30, 4, 7]";
+  for (const std::string optimiser : {R"({"momentum": 0.9, "clip": 0.3})", R"({"kind": "adam"})"}) {
+    for (const auto& protocol : every_server_protocol())
+      for (const RateCase& rate_case : rate_cases)
+        compare_with_direct_loop(protocol, rate_case, optimiser, minibatch);
+    for (const std::string protocol :
+         {R"({"kind": "all-reduce"})", R"({"kind": "all-reduce", "accumulate": 3})"})
+      compare_with_direct_loop(protocol, rate_cases[0], optimiser, minibatch);
+  }
+}
+
+TEST_CASE("cpu_device: a list of equal minibatches has the bits of their number") {
+  for (const std::string protocol : {R"({"kind": "k-async", "k": 3})", R"({"kind": "all-reduce"})",
+                                     R"({"kind": "local-sgd", "tau": 2})"}) {
+    CAPTURE(protocol);
+    const auto hash_by = [&](const std::string& minibatch) {
+      std::string model = softmax;
+      model.replace(model.find("30"), 2, minibatch);
+      return run_one(point_from(scenario(protocol, model, R"("stop": {"updates": 50})"))).hash;
+    };
+    CHECK(hash_by("[30, 30, 30, 30, 30, 30, 30, 30]") == hash_by("30"));
+    CHECK(hash_by("[30, 30, 30, 30, 30, 30, 30, 29]") != hash_by("30"));
   }
 }
 

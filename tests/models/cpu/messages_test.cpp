@@ -117,10 +117,11 @@ class DirectLoop : public Observer {
 
   void on_dispatch(const GradientFacts& gradient, double) override {
     Vector g(w_.size());
-    const Recipe& recipe = race_.plans[0].recipe;
-    model_->gradient(w_, {race_.seed, 0, gradient.learner, gradient.draw, recipe.minibatch}, g);
+    const Plan& plan = race_.plans[0];
+    model_->gradient(
+        w_, {race_.seed, 0, gradient.learner, gradient.draw, plan.minibatch[gradient.learner]}, g);
     const double norm = std::sqrt(std::inner_product(g.begin(), g.end(), g.begin(), 0.0));
-    const double clip = recipe.clip > 0 && norm > recipe.clip ? recipe.clip / norm : 1;
+    const double clip = plan.clip > 0 && norm > plan.clip ? plan.clip / norm : 1;
     const double rate = memory_.of_steps ? eta(k_) : 1;
     for (double& x : g) x *= clip * rate;
     gradients_[gradient.gradient] = std::move(g);
@@ -269,7 +270,7 @@ TEST_CASE("messages: what was sent, remembered and lost is what was put in, at e
       Run run(race, 0, true, &direct, nullptr, 1);
       const auto device = exact_device();
       const std::vector<Tape> tapes{
-          {race.seed, 0, {race.plans[0].recipe}, {race.plans[0].rule}, {race.plans[0].message}}};
+          {race.seed, 0, Recipes(race.plans).all(), {race.plans[0].rule}, {race.plans[0].message}}};
       device->start(tapes);
       std::uint64_t checked = 0, remembering = 0;
       while (const Segment* segment = run.advance()) {

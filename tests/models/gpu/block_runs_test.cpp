@@ -91,6 +91,12 @@ const char* const quadratic = R"({"kind": "quadratic", "dimensions": 40, "noise"
   "curvatures": [1, 0.3, 2]})";
 const std::string local_sgd = R"({"kind": "local-sgd", "tau": 3, "outer": {"eta": 0.9}})";
 
+/// The model with sizes from 1 to 36 in place of its one.
+std::string with_unlike_minibatches(std::string model) {
+  const std::size_t at = model.find(R"("minibatch": )") + 13, end = model.find(',', at);
+  return model.replace(at, end - at, "[30, 7, 1, 16, 30, 36, 7, 2]");
+}
+
 std::unique_ptr<Device> device_on(const Place& place, const ModelSpec& model) {
   if (place.float64) return place.make_float64(model.make_float64());
   return place.make_float32(model.make_float32());
@@ -291,6 +297,19 @@ TEST_CASE("blocks: runs of every protocol without a server conform, with one thr
   check_runs(emulated(1), in_place, every_peer_protocol(), averaged, 1e-4);
   check_runs(by_gradients(true), in_place, every_peer_protocol(), carrying, 1e-9);
   check_runs(emulated(1, true), small_cnn, every_peer_protocol(), plain, 1e-9);
+}
+
+TEST_CASE("blocks: runs of learners with unlike minibatches conform, with equal bits") {
+  const std::vector<std::string> protocols = {some_protocols[1], some_protocols[2], all_reduce};
+  const std::string of_softmax = with_unlike_minibatches(softmax);
+  const std::string of_layers = with_unlike_minibatches(in_place);
+  check_runs(emulated(1, true), of_softmax.c_str(), protocols, plain, 1e-11);
+  check_runs(emulated(1, true), of_layers.c_str(), protocols, plain, 1e-11);
+  check_runs(by_gradients(true), of_layers.c_str(), protocols, carrying, 1e-9);
+  check_runs(emulated(1, true), with_unlike_minibatches(small_resnet).c_str(), {protocols[1]},
+             plain, 1e-9);
+  check_equal_bits(emulated(1), of_softmax.c_str(), protocols, plain);
+  check_equal_bits(emulated(1), of_layers.c_str(), protocols, carrying);
 }
 
 TEST_CASE("blocks: averages have equal bits for any cohort and any segment limit") {

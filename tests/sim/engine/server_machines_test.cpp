@@ -21,6 +21,7 @@ namespace gradrace::server_machines_test {
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
+constexpr double rate = 0.1;
 
 struct Machines {
   std::uint32_t learners = 4;
@@ -33,8 +34,11 @@ struct Machines {
   bool sends_messages = false;  // of half a gradient's bytes
   double encoding = 0, decoding = 0;
   bool overlap = false;
-  double up = 0, down = 0;  // means, exponential; 0: nobody fails
+  double up = 0, down = 0;            // means, exponential; 0: nobody fails
+  std::vector<std::uint32_t> rows{};  // of the learners' minibatches; empty: 1
+  std::uint32_t steps = 1;            // of a gradient that is sent
 
+  std::uint32_t rows_of(std::uint32_t learner) const { return rows.empty() ? 1 : rows[learner]; }
   double bytes_up() const { return sends_messages ? bytes / 2 : bytes; }
   double work() const { return per_gradient + decoding; }
   double card(std::uint32_t l, bool is_up) const {
@@ -47,24 +51,31 @@ struct Machines {
   }
 };
 
-double runtime(std::uint32_t learner, std::uint32_t draw) {
+double runtime(std::uint32_t learner, std::uint32_t draw, std::uint32_t rows) {
   std::mt19937_64 random(1000 * learner + draw);
-  return 0.1 + 2 * static_cast<double>(random() >> 11) * 0x1p-53;
+  return (0.1 + 2 * static_cast<double>(random() >> 11) * 0x1p-53) * (0.75 + rows / 4.0);
 }
 
 class Hashed final : public Runtimes {
  public:
-  double duration(std::uint32_t learner, std::uint32_t draw, double, std::uint32_t) override {
-    return runtime(learner, draw);
+  double duration(std::uint32_t learner, std::uint32_t draw, double, std::uint32_t rows) override {
+    return runtime(learner, draw, rows);
   }
 };
 
 /// What evaluations find, for protocols that listen.
 double loss_at(double time) { return 1 / (1 + time); }
 
+struct Weighed {
+  std::uint32_t learner;
+  double weight;
+  auto operator<=>(const Weighed&) const = default;
+};
+
 struct Update {
   double time;
   std::vector<std::array<std::uint32_t, 2>> gradients;  // learner, staleness; in order of these
+  std::vector<Weighed> minibatches = {};                // likewise, where they are on a tape
 };
 
 class Updates : public Observer {
@@ -149,7 +160,8 @@ class Loop final : public Server {
   }
   void begin(std::uint32_t l) {
     Learner& learner = learners_[l];
-    learner.gradient = {0, l, version(), learner.draws++, 0};
+    learner.gradient = {0, l, version(), learner.draws, 0};
+    learner.draws += machines_.steps;
     double last = now_;
     learner.where = Where::pulling;
     learner.pulls = never;
@@ -201,6 +213,13 @@ class Loop final : public Server {
     for (const GradientFacts& gradient : accepted_)
       made_.back().gradients.push_back({gradient.learner, version() - 1 - gradient.version});
     std::ranges::sort(made_.back().gradients);
+    double rows = 0;
+    for (const GradientFacts& gradient : accepted_) rows += machines_.rows_of(gradient.learner);
+    for (const GradientFacts& gradient : accepted_)
+      made_.back().minibatches.insert(
+          made_.back().minibatches.end(), machines_.steps,
+          {gradient.learner, rate * machines_.rows_of(gradient.learner) / rows});
+    std::ranges::sort(made_.back().minibatches);
     accepted_.clear();
     for (std::size_t s = 0; s < shards_.size(); ++s) keep_busy(s, machines_.per_update * part(s));
   }
@@ -223,20 +242,27 @@ class Loop final : public Server {
     shards_[s].free_at = std::max(now_, shards_[s].free_at) + length;
   }
 
+  double length_of(const GradientFacts& gradient) const {
+    double length = 0;
+    for (std::uint32_t step = 0; step < machines_.steps; ++step)
+      length +=
+          runtime(gradient.learner, gradient.draw + step, machines_.rows_of(gradient.learner));
+    return length;
+  }
+
   void compute(std::uint32_t l, double from) {
     Learner& learner = learners_[l];
     learner.where = Where::computing;
     if (machines_.overlap) {
-      const double all = runtime(l, learner.gradient.draw), way = machines_.latency(l, false);
+      const double all = length_of(learner.gradient), way = machines_.latency(l, false);
       const double forward = learner.pulls + machines_.pull + way + all / 3;
       const double backward = std::max(forward, from + machines_.pull + way);
       learner.computed = backward + machines_.push + machines_.latency(l, true);
       learner.ready = learner.computed + 2 * all / 3;
       return;
     }
-    learner.computed = from + machines_.pull + runtime(l, learner.gradient.draw) +
-                       machines_.encoding + machines_.push + machines_.latency(l, false) +
-                       machines_.latency(l, true);
+    learner.computed = from + machines_.pull + length_of(learner.gradient) + machines_.encoding +
+                       machines_.push + machines_.latency(l, false) + machines_.latency(l, true);
   }
 
   void set_change(std::uint32_t l) {
@@ -408,13 +434,33 @@ class Loop final : public Server {
   std::uint32_t timer_untaken_ = 0;
 };
 
-/// Of the engine.
+/// Adds what the segment's updates by the race's plans use.  learners: of all gradients so far.
+void weigh(const Segment& segment, std::size_t plans, std::vector<std::uint32_t>& learners,
+           std::vector<std::vector<Weighed>>& updates) {
+  for (const Gradient& gradient : segment.gradients) learners.push_back(gradient.learner);
+  for (const Op& op : segment.ops) {
+    if (op.kind != Op::Kind::update || op.rule >= plans) continue;  // or a learner's own step
+    updates.emplace_back();
+    for (const Use& use : std::span(segment.uses).subspan(op.first, op.count))
+      updates.back().push_back({learners[use.gradient], use.weight});
+    std::ranges::sort(updates.back());
+  }
+}
+
+/// Of the engine, with a tape where there are no messages.
 std::vector<Update> updates_of(const Race& race) {
   Updates seen;
-  TimingPlane plane(race, 0, false, &seen);
-  while (plane.next_segment().end != End::finished)
+  TimingPlane plane(race, 0, !race.has_messages(), &seen);
+  std::vector<std::uint32_t> learners;
+  std::vector<std::vector<Weighed>> weighed;
+  for (End end = End::limit; end != End::finished;) {
+    const Segment& segment = plane.next_segment();
+    end = segment.end;
+    if (!race.has_messages()) weigh(segment, race.plans.size(), learners, weighed);
     if (!plane.evaluations().empty())
       plane.tell({.loss = loss_at(plane.evaluations().back().time)});
+  }
+  for (std::size_t u = 0; u < weighed.size(); ++u) seen.made[u].minibatches = weighed[u];
   return seen.made;
 }
 
@@ -470,6 +516,7 @@ Race race_of(const Machines& machines, const std::string& protocol, std::size_t 
   if (machines.sends_messages) race = with_messages(race, Halving(), {});
   for (Plan& plan : race.plans) {
     plan.encoding = machines.encoding;
+    if (!machines.rows.empty()) plan.minibatch = PerLearner(machines.rows);
     plan.decoding = machines.decoding;
   }
   return race;
@@ -532,7 +579,7 @@ TEST_CASE("server machines: every update of 40 random clusters, against a loop w
   // loop from itself where first minibatches take 1e-15 more.
   constexpr std::size_t updates = 40;
   Clusters clusters;
-  int compared = 0;
+  int compared = 0, unlike = 0;
   for (int i = 0; i < 40; ++i) {
     Machines machines = clusters.next();
     machines.overlap = i % 3 == 0 && machines.bytes > 0 && machines.encoding == 0;
@@ -541,6 +588,9 @@ TEST_CASE("server machines: every update of 40 random clusters, against a loop w
       for (std::uint32_t l = 0; l < machines.learners; ++l)
         machines.latencies.push_back(0.013 * (l + 1));
     }
+    if (i % 4 == 1)
+      for (std::uint32_t l = 0; l < machines.learners; ++l)
+        machines.rows.push_back(1 + (7 * l + static_cast<std::uint32_t>(i)) % 5);
     for (const auto& protocol : every_server_protocol()) {
       CAPTURE(i);
       CAPTURE(machines.learners);
@@ -563,11 +613,20 @@ TEST_CASE("server machines: every update of 40 random clusters, against a loop w
         CAPTURE(u);
         REQUIRE(seen[u].gradients == expected[u].gradients);
         REQUIRE(seen[u].time == doctest::Approx(expected[u].time).epsilon(1e-9));
+        if (machines.sends_messages) continue;
+        REQUIRE(seen[u].minibatches.size() == expected[u].minibatches.size());
+        for (std::size_t m = 0; m < seen[u].minibatches.size(); ++m) {
+          REQUIRE(seen[u].minibatches[m].learner == expected[u].minibatches[m].learner);
+          REQUIRE(seen[u].minibatches[m].weight ==
+                  doctest::Approx(expected[u].minibatches[m].weight).epsilon(1e-14));
+        }
+        unlike += !machines.rows.empty() && expected[u].gradients.size() > 1;
       }
       ++compared;
     }
   }
   CHECK(compared > 400);
+  CHECK(unlike > 1000);
 }
 
 }  // namespace gradrace::server_machines_test

@@ -217,7 +217,7 @@ std::vector<std::uint64_t> updates_at_evaluations(Race race, const AlarmClock::O
 
 TEST_CASE("timing_plane: the race's runtimes are asked once for each minibatch, as it begins") {
   Race race = race_of(3, R"({"kind": "k-sync", "k": 2})", R"({"updates": 3})");
-  race.plans[0].recipe.minibatch = 32;
+  race.plans[0].minibatch = 32;
   race.make_runtimes = [](std::uint64_t seed, std::uint32_t replica) {
     CHECK(seed == 1);
     CHECK(replica == 7);
@@ -425,13 +425,47 @@ TEST_CASE("timing_plane: an evaluation is made once for a time and update, whoev
 TEST_CASE("timing_plane: evaluations by epochs, also when many pass at once") {
   Race race = race_of(2, R"({"kind": "async"})", R"({"updates": 20})");
   race.training_rows = 100;
-  race.plans[0].recipe.minibatch = 10;
+  race.plans[0].minibatch = 10;
   race.evaluations.every_epochs = 0.25;
   std::vector<double> epochs;
   for (const auto& [point, evaluation] : run_timing(race).curve) epochs.push_back(point.epoch);
   CHECK(epochs == std::vector<double>{0, 0.3, 0.5, 0.8, 1.0, 1.3, 1.5, 1.8, 2.0});
   race.evaluations.every_epochs = 1e-300;
   CHECK(run_timing(race).curve.size() == 21);
+}
+
+TEST_CASE("timing_plane: minibatches of learners have their own sizes") {
+  Race race = race_of(3, R"({"kind": "k-sync", "k": 2})", R"({"updates": 3})");
+  race.training_rows = 100;
+  race.evaluations.every_updates = 1;
+  race.plans[0].minibatch = PerLearner(std::vector<std::uint32_t>{10, 20, 70});
+  race.make_runtimes = [](std::uint64_t, std::uint32_t) {
+    class ByRows final : public Runtimes {
+      double duration(std::uint32_t, std::uint32_t, double, std::uint32_t samples) override {
+        return samples;
+      }
+    };
+    return std::make_unique<ByRows>();
+  };
+  std::vector<double> times, epochs;
+  for (const auto& [point, evaluation] : run_timing(race).curve) {
+    times.push_back(point.time);
+    epochs.push_back(point.epoch);
+  }
+  CHECK(times == std::vector<double>{0, 20, 40, 60});
+  CHECK(epochs == std::vector<double>{0, 0.3, 0.6, 0.9});
+}
+
+TEST_CASE("timing_plane: epochs of a run without times of its own count the rows of learners") {
+  // Alike but for the rows, so that learners make one update each in turn.
+  Race race = race_of(2, R"({"kind": "async"})", R"({"updates": 1000})");
+  race.training_rows = 100;
+  race.plans[0].minibatch = PerLearner(std::vector<std::uint32_t>{1, 3});
+  const RaceRecord record = run_timing(race);
+  const double rows = static_cast<double>(record.learners[0].gradients) +
+                      3.0 * static_cast<double>(record.learners[1].gradients);
+  CHECK(record.curve.back().point.epoch == doctest::Approx(rows / 100).epsilon(1e-12));
+  CHECK(rows > 1800);
 }
 
 TEST_CASE("timing_plane: evaluations end a segment when they are as many as its limit") {

@@ -273,14 +273,56 @@ TEST_CASE("reader: a key of several forms is read in the one that it has") {
     Reader reader(document);
     if (reader.is("x", Form::number)) found += "number";
     if (reader.is("x", Form::list)) found += "list";
+    if (reader.is("x", Form::numbers)) found += " of numbers";
+    if (reader.is("x", Form::pairs)) found += " of pairs";
     if (reader.is("x", Form::object)) found += "object";
     return found;
   };
   CHECK(form(R"({"x": 1})") == "number");
   CHECK(form(R"({"x": "1"})") == "number");
-  CHECK(form(R"({"x": [1]})") == "list");
+  CHECK(form(R"({"x": [1]})") == "list of numbers");
+  CHECK(form(R"({"x": []})") == "list of numbers");
+  CHECK(form(R"({"x": [[1, 2]]})") == "list of pairs");
   CHECK(form(R"({"x": {}})") == "object");
   CHECK(form("{}") == "number");
+}
+
+TEST_CASE("reader: a number, or one of each learner") {
+  const auto read = [](const std::string& text, PerLearner& x) {
+    const Document document = Document::parse(text, "a.json");
+    Reader reader(document);
+    reader.per_learner("x", x, Need::defaulted, at_least(1), "rows", "of each learner");
+    reader.check_learners("x", x, 3);
+    std::string told;
+    for (const Problem& problem : reader.finish()) told += problem.text();
+    return told.empty() ? reader.resolved().dump() : told;
+  };
+  PerLearner x = 7;
+  CHECK(read("{}", x) == R"({"x":7})");
+  CHECK(x[2] == 7);
+  CHECK(read(R"({"x": 5})", x) == R"({"x":5})");
+  CHECK((!x.differs() && x[2] == 5 && !x.listed()));
+  CHECK(read(R"({"x": [4, 9, 4]})", x) == R"({"x":[4,9,4]})");
+  CHECK((x.differs() && x[0] == 4 && x[1] == 9 && x[2] == 4));
+  CHECK((x.least() == 4 && x.greatest() == 9 && x.mean() == 17.0 / 3));
+  CHECK(x.different() == std::vector<std::uint32_t>{4, 9});
+  CHECK(read(R"({"x": [6, 6, 6]})", x) == R"({"x":[6,6,6]})");
+  CHECK((!x.differs() && x[2] == 6 && x.listed() == 3));
+  CHECK(read(R"({"x": [6, 6]})", x) ==
+        "a.json:1:2: error: x: has 2 numbers, and there are 3 learners (cluster.learners)"
+        "\n    allowed: a number, or a list of 3");
+  for (const auto& [text, told] :
+       {std::pair(R"({"x": []})", "1:2: error: x: must hold at least one number, got none"),
+        {R"({"x": [1, 0, 2]})", "1:11: error: x[1]: must be >= 1, got 0"},
+        {R"({"x": [1, 1.5, 2]})", "1:2: error: x: must be whole numbers"},
+        {R"({"x": [1, [2], 2]})", "1:11: error: x[1]: expected a number, got [2]"},
+        {R"({"x": {"a": 1}})", "1:2: error: x: expected a whole number, got {\"a\":1}"},
+        {R"({"x": "4"})",
+         "1:2: error: x: expected a whole number, got \"4\"\n    allowed: 4, without quotes"}}) {
+    PerLearner kept = 8;
+    CHECK(read(text, kept) == "a.json:" + std::string(told));
+    CHECK(kept[0] == 8);
+  }
 }
 
 TEST_CASE(

@@ -167,6 +167,13 @@ TEST_CASE("reference: a key that has several forms has a schema of any of them")
         R"("description":"pairs"}]})");
 }
 
+TEST_CASE("reference: a number of each learner is a number or a list") {
+  Reference reference;
+  PerLearner x = 8;
+  reference.per_learner("x", x, Need::defaulted, at_least(1), "rows", "of each learner");
+  CHECK(parameters_line(reference.fields()) == "x (>= 1, default 8), x (list, >= 1, optional)");
+}
+
 TEST_CASE("reference: numbers are written as JSON, whole ones without a fraction") {
   CHECK(json_number(0) == "0");
   CHECK(json_number(-3) == "-3");
