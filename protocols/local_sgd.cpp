@@ -18,6 +18,10 @@ constexpr Page page{
 other, and a collective averages their values.  `tau` may be a list of [from epoch, tau]: a round
 has the tau of the epoch in which it begins.
 
+`tau` may also be a list of numbers, one for each learner: learner i makes tau_i steps in each round,
+and waits.  The mean of the values stays unweighted: each learner's counts 1 / P, however many steps
+led to it.
+
 AdaComm: with {adacomm: tau_0, interval: T_0} tau follows the loss F of what evaluations look at.
 Every T_0 of time it becomes
 
@@ -27,7 +31,8 @@ or, where that would be no less than before, half of before, rounded up, from th
 eta(highest) is the greatest rate so far, so that a warm-up counts for nothing.
 
 Update n is made when the last learner has made its n-th step, and an evaluation at update n comes
-before the average that follows.
+before the average that follows.  With a list a round has max tau_i updates, and a learner whose
+steps of the round are over is waited for no more.
 
 `momentum_state` says what becomes of the optimiser's state at an average: `kept`, each learner's
 own; `reset`, that of the start; `averaged`, as the parameters.
@@ -88,7 +93,9 @@ class LocalSgd final : public PeerProtocol {
 
   void on_gradient(Peers& peers, const GradientFacts& arrival) override {
     peers.step(arrival);
-    if (++steps_[arrival.learner] < tau_) return peers.compute(arrival.learner);
+    const std::uint32_t learner = arrival.learner;
+    if (++steps_[learner] < tau_[learner]) return peers.compute(learner);
+    if (tau_.differs()) peers.skip(learner, most_ - tau_[learner]);
     ++waiting_;
     go_on(peers);
   }
@@ -103,7 +110,7 @@ class LocalSgd final : public PeerProtocol {
   }
 
   void on_leave(Peers& peers, std::uint32_t learner) override {
-    if (steps_[learner] == tau_) --waiting_;
+    if (steps_[learner] == tau_[learner]) --waiting_;
     if (!peers.exchanging(peers.present()[0])) go_on(peers);
   }
   void on_return(Peers&, std::uint32_t) override {}  // it comes in when a round begins
@@ -119,6 +126,7 @@ class LocalSgd final : public PeerProtocol {
     const std::size_t first = state_ == MomentumState::kept, last = config_.has_outer ? 2 : 1;
     return {.needs_evaluations = period_.follows_loss(),
             .needs_epochs = period_.goes_by_epochs(),
+            .no_phase = period_.differs() ? "tau" : "",
             .together = true,
             .sends_messages = true,
             .one_group = true,
@@ -163,6 +171,7 @@ class LocalSgd final : public PeerProtocol {
   /// A round.
   void begin(Peers& peers) {
     tau_ = period_.steps(peers.work());
+    most_ = tau_.greatest();
     waiting_ = 0;
     steps_.assign(learners_, 0);
     peers.compute_all();
@@ -203,7 +212,8 @@ class LocalSgd final : public PeerProtocol {
   const MomentumState state_;
   AveragingPeriod period_;
   const std::uint32_t learners_;
-  std::uint32_t tau_ = 1;                         // of this round
+  PerLearner tau_;                                // of this round
+  std::uint32_t most_ = 1;                        // of those
   ValueId x_ = 0, before_ = 0, mean_before_ = 0;  // of the outer step: now, and one step ago
   double rate_before_ = 0;
   bool messages_ = false;

@@ -76,6 +76,9 @@ class Peers {
 
   /// The value of the gradient's learner moves by it, which has arrived.
   virtual void step(const GradientFacts& gradient) = 0;
+  /// The learner does not make so many of the steps that learners make together, while others may:
+  /// it is beyond them.
+  virtual void skip(std::uint32_t learner, std::uint32_t steps) = 0;
   /// Learners that all hold one value move it by the mean of their gradients, in that order; each
   /// may have several.
   virtual void step_all(std::span<const GradientFacts> gradients) = 0;

@@ -33,7 +33,7 @@ void visit_stages(Fields& fields, std::vector<Stage>& stages, const WorkBudget& 
     if (i > 0 && from <= pairs[i - 1][0])
       fields.complain(place + ".0", "must be later than the epoch before it");
     if (tau != std::floor(tau)) fields.complain(place + ".1", "must be a whole number");
-    stages.push_back({from, static_cast<std::uint32_t>(tau)});
+    stages.push_back({from, PerLearner(static_cast<std::uint32_t>(tau))});
   }
 }
 
@@ -53,13 +53,14 @@ void visit_adacomm(Fields& fields, AveragingPeriod::Config& config, const Settin
 }  // namespace
 
 void AveragingPeriod::visit(Fields& fields, Config& config, const Setting& setting) {
-  if (fields.is("tau", Form::number)) {
-    std::uint32_t tau = 1;
-    fields.integer("tau", tau, Need::required, at_least(1),
-                   "steps of each learner between averages");
+  if (fields.is("tau", Form::number) || fields.is("tau", Form::numbers)) {
+    PerLearner tau;
+    fields.per_learner("tau", tau, Need::required, at_least(1),
+                       "steps of each learner between averages", "the same, a number each");
+    fields.check_learners("tau", tau, setting.learners);
     config.stages = {{0, tau}};
   }
-  if (fields.is("tau", Form::list)) visit_stages(fields, config.stages, setting.budget);
+  if (fields.is("tau", Form::pairs)) visit_stages(fields, config.stages, setting.budget);
   if (fields.is("tau", Form::object)) visit_adacomm(fields, config, setting);
 }
 
@@ -83,11 +84,12 @@ void AveragingPeriod::look(Peers& peers, const Evaluation& evaluation) {
 void AveragingPeriod::adapt(double loss, double rate) {
   highest_rate_ = std::max(highest_rate_, rate);
   const double ratio = loss / first_loss_ * (highest_rate_ / rate);
-  const double wanted = std::max(1.0, std::ceil(std::sqrt(ratio) * config_.stages.front().tau));
-  adapted_ = wanted < adapted_ ? static_cast<std::uint32_t>(wanted) : adapted_ - adapted_ / 2;
+  const std::uint32_t first = config_.stages.front().tau[0], before = adapted_[0];
+  const double wanted = std::max(1.0, std::ceil(std::sqrt(ratio) * first));
+  adapted_ = wanted < before ? static_cast<std::uint32_t>(wanted) : before - before / 2;
 }
 
-std::uint32_t AveragingPeriod::steps(const Work& work) const {
+const PerLearner& AveragingPeriod::steps(const Work& work) const {
   if (config_.interval) return adapted_;
   const auto next = std::ranges::upper_bound(config_.stages, work.epochs, {}, &Stage::from_epoch);
   return std::prev(next)->tau;

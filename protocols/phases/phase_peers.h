@@ -107,6 +107,7 @@ class PhasePeers final : public Peers {
     peers_->step(gradient);
     moved({&gradient, 1}, updates);
   }
+  void skip(std::uint32_t learner, std::uint32_t steps) override { peers_->skip(learner, steps); }
   void step_all(std::span<const GradientFacts> gradients) override {
     const std::uint64_t updates = peers_->updates();
     peers_->step_all(gradients);

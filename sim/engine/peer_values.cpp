@@ -146,6 +146,11 @@ void PeerValues::step(const GradientFacts& gradient) {
   count({&used, 1});
 }
 
+void PeerValues::skip(std::uint32_t learner, std::uint32_t steps) {
+  steps_.skip(learner, steps);
+  make_updates();
+}
+
 /// So much of the time that passed in an exchange.
 void PeerValues::clock_coding(Peer& peer, double coding, double passed) {
   peer.totals.encoding += coding;

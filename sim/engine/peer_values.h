@@ -91,6 +91,7 @@ class PeerValues final : public Owner, private Peers {
     return stream({race_.seed, replica_, Purpose::peers, learner, number});
   }
   void step(const GradientFacts& gradient) override;
+  void skip(std::uint32_t learner, std::uint32_t steps) override;
   void step_all(std::span<const GradientFacts> gradients) override;
   ValueId average(ValueId base, std::span<const Term> terms) override;
   void average(std::span<const std::uint32_t> members, std::span<const Term> terms,

@@ -25,6 +25,11 @@ class StepCount {
     return number;
   }
 
+  /// It is beyond so many more, which it does not make.
+  void skip(std::uint32_t learner, std::uint64_t steps) {
+    be_beyond(learner, steps_[learner] + steps);
+  }
+
   /// Whether all are beyond the next step by now.
   bool has_next() const { return !ahead_.empty() && ahead_.front().beyond >= taking_part_; }
   /// Then that counts, and whether any has made it.
@@ -49,12 +54,16 @@ class StepCount {
   /// It does again, and is beyond so many.
   void join(std::uint32_t learner, std::uint64_t steps) {
     ++taking_part_;
-    steps_[learner] = std::max(all_, steps);
-    if (steps > all_ + ahead_.size()) ahead_.resize(steps - all_);
-    for (std::uint64_t step = all_; step < steps; ++step) ++ahead_[step - all_].beyond;
+    steps_[learner] = all_;
+    be_beyond(learner, steps);
   }
 
  private:
+  void be_beyond(std::uint32_t learner, std::uint64_t steps) {
+    if (steps > all_ + ahead_.size()) ahead_.resize(steps - all_);
+    for (std::uint64_t& step = steps_[learner]; step < steps; ++step) ++ahead_[step - all_].beyond;
+  }
+
   struct Step {
     std::uint32_t beyond = 0;  // learners
     bool is_made = false;      // by any

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -66,6 +67,94 @@ TEST_CASE("local-sgd: tau may follow the epochs, worked by hand") {
   CHECK(averages(orders) == std::vector<double>{5, 12, 23, 34});
 }
 
+TEST_CASE("local-sgd: tau may be a number of each learner, worked by hand") {
+  // Learner 3 takes two units for a step.
+  CHECK(timed("[1, 2, 5, 3]") == std::vector<double>{6, 12, 18, 24, 30, 36});
+  CHECK(timed("[1, 2, 7, 3]") == std::vector<double>{7, 14, 21, 28, 35});
+  CHECK(timed("[3, 3, 3, 3]") == timed("3"));
+}
+
+TEST_CASE("local-sgd: of a list of numbers an update is of those who make its step") {
+  struct Made {
+    double time;
+    std::vector<std::uint32_t> learners;
+    bool operator==(const Made&) const = default;
+  };
+  class Updates final : public Observer {
+   public:
+    void on_update(const UpdateFacts& update) override {
+      made.push_back({update.time, {}});
+      for (const auto& gradient : update.gradients)
+        made.back().learners.push_back(gradient.learner);
+      std::ranges::sort(made.back().learners);
+    }
+    std::vector<Made> made;
+  };
+  const auto updates = [](const std::string& tau) {
+    Updates seen;
+    run_timing(point_of(tau, R"("timing_only": true, "stop": {"updates": 6})").race(), 0, &seen);
+    return seen.made;
+  };
+  CHECK(updates("[1, 3, 1, 1]") ==
+        std::vector<Made>{
+            {2, {0, 1, 2, 3}}, {2, {1}}, {3, {1}}, {5, {0, 1, 2, 3}}, {5, {1}}, {6, {1}}});
+  // Learner 3, the last, has its steps at 2, 4, 6 ...
+  CHECK(updates("[1, 1, 2, 2]") == std::vector<Made>{{2, {0, 1, 2, 3}},
+                                                     {4, {2, 3}},
+                                                     {6, {0, 1, 2, 3}},
+                                                     {8, {2, 3}},
+                                                     {10, {0, 1, 2, 3}},
+                                                     {12, {2, 3}}});
+  CHECK(updates("[2, 1, 1, 1]") ==
+        std::vector<Made>{
+            {2, {0, 1, 2, 3}}, {2, {0}}, {4, {0, 1, 2, 3}}, {4, {0}}, {6, {0, 1, 2, 3}}, {6, {0}}});
+}
+
+// With noise, curvature and rows that differ, so that every step counts.
+TEST_CASE("local-sgd: steps of each learner are those of a loop written out") {
+  const std::uint32_t taus[] = {1, 4, 2, 3}, rows[] = {3, 5, 2, 8};
+  for (const std::string kind :
+       {R"("kind": "quadratic", "dimensions": 5, "curvatures": [1, 0.3], "noise": 0.5, "start": 1)",
+        R"("kind": "softmax", "dataset": {"kind": "synthetic", "rows": 100})"}) {
+    CAPTURE(kind);
+    const std::string model =
+        "{" + kind + R"(, "minibatch": [3, 5, 2, 8], "precision": "float64"})";
+    const Point point = point_of(
+        "[1, 4, 2, 3]", R"("stop": {"updates": 40}, "record": {"every_updates": 4})", model);
+    const auto device = make_device(*point.model, {});
+    const auto curve = run_race({point.race()}, device.get()).curve;
+    REQUIRE(curve.size() == 11);
+    const auto written = point.model->make_float64();
+    std::vector<double> mean(written->parameters()), g(mean.size());
+    written->initialise(point.seed, 0, mean);
+    std::uint32_t draws[4] = {};
+    for (std::size_t round = 1; round <= 10; ++round) {
+      const std::vector<double> from = mean;
+      std::ranges::fill(mean, 0.0);
+      for (std::uint32_t learner = 0; learner < 4; ++learner) {
+        std::vector<double> w = from;
+        for (std::uint32_t step = 0; step < taus[learner]; ++step) {
+          written->gradient(w, {point.seed, 0, learner, draws[learner]++, rows[learner]}, g);
+          for (std::size_t i = 0; i < w.size(); ++i) w[i] -= 0.1 * g[i];
+        }
+        for (std::size_t i = 0; i < w.size(); ++i) mean[i] += w[i] / 4;
+      }
+      const double* value = mean.data();
+      Evaluation expected;
+      written->evaluate({&value, 1}, {&expected, 1});
+      CHECK(std::abs(curve[round].evaluation.loss - expected.loss) <= 1e-12 * expected.loss);
+    }
+  }
+}
+
+TEST_CASE("local-sgd: a list of equal numbers has the bits of their number") {
+  const auto hash = [](const std::string& tau) {
+    return run_training(point_of(tau, R"("stop": {"updates": 30})")).hash;
+  };
+  CHECK(hash("[3, 3, 3, 3]") == hash("3"));
+  CHECK(hash("[3, 3, 3, 2]") != hash("3"));
+}
+
 TEST_CASE("local-sgd: a list of one tau is that tau") { CHECK(timed("[[0, 3]]") == timed("3")); }
 
 TEST_CASE("local-sgd: epochs count from the samples of all learners, with a model too") {
@@ -126,8 +215,12 @@ TEST_CASE("local-sgd: periods that cannot be are refused") {
   told("0", "protocol.tau: must be >= 1, got 0");
   told("2.5", "protocol.tau: must be a whole number, got 2.5");
   told(R"("4")", "protocol.tau: expected a whole number");
-  told("[]", "protocol.tau: needs at least one pair [from epoch, tau]");
-  told("[4, 8]", "protocol.tau[0]: expected a pair [from epoch, tau], got 4");
+  told("[]", "protocol.tau: must hold at least one number, got none");
+  told("[4, 8]", "protocol.tau: has 2 numbers, and there are 4 learners (cluster.learners)");
+  told("[4, 8, 0, 1]", "protocol.tau[2]: must be >= 1, got 0");
+  told("[4, 8, 2.5, 1]", "protocol.tau: must be whole numbers");
+  told("[4, 8, [0, 1], 1]", "protocol.tau[2]: expected a number, got [0,1]");
+  told("[[0, 4], 8]", "protocol.tau[1]: expected a pair [from epoch, tau], got 8");
   told("[[1, 4]]", "protocol.tau[0][0]: the first tau is that of the start");
   told("[[0, 4], [2, 8], [2, 16]]", "protocol.tau[2][0]: must be later than the epoch before it");
   told("[[0, 4], [2, 0]]", "protocol.tau[1][1]: must be >= 1, got 0");

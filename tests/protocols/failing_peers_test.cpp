@@ -339,7 +339,16 @@ const std::vector<std::string> all_protocols{
     R"({"kind": "ripples", "schedule": "random", "filter": 3})",
     R"({"kind": "ripples", "schedule": "group-buffer"})",
     R"({"kind": "ripples", "schedule": "group-division"})",
-    R"({"kind": "ripples", "schedule": "inter-intra"})"};
+    R"({"kind": "ripples", "schedule": "inter-intra"})",
+    R"({"kind": "local-sgd", "tau": [1, 4, 2, 3]})"};
+
+/// As many numbers of its list as there are learners.
+std::string protocol_of(std::string protocol, int learners) {
+  const std::size_t last = protocol.rfind("]}");
+  for (int more = 4; last != std::string::npos && more < learners; ++more)
+    protocol.insert(last, ", " + std::to_string(1 + more % 3));
+  return protocol;
+}
 
 // The engine checks that times add up to the clock, and every average's weights to 1.
 /// Those that nobody has made are none.
@@ -372,7 +381,8 @@ TEST_CASE("failing peers: on random clusters every run comes to its end") {
                        ? R"(mesh", "latency": 0.1, "bandwidth": 10)"
                        : R"(nodes", "per_node": 2, "inside": {}, "between": {"bandwidth": 5})") +
                   R"(, "model_bytes": 1}, )";
-    for (const std::string& protocol : all_protocols) {
+    for (const std::string& any : all_protocols) {
+      const std::string protocol = protocol_of(any, learners);
       CAPTURE(cluster);
       CAPTURE(protocol);
       const Point point = point_from(

@@ -50,6 +50,7 @@ class RecordedPeers final : public Peers {
     note(PeerOrder::Kind::step, {&gradient.learner, 1});
     peers_.step(gradient);
   }
+  void skip(std::uint32_t learner, std::uint32_t steps) override { peers_.skip(learner, steps); }
   void step_all(std::span<const GradientFacts> gradients) override { peers_.step_all(gradients); }
   ValueId average(ValueId base, std::span<const Term> terms) override {
     return peers_.average(base, terms);

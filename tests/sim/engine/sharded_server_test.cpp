@@ -239,8 +239,7 @@ class Loop {
     }
     were_apart = were_apart || std::ranges::min(learner.read) < std::ranges::max(learner.read);
     learner.g.resize(w_.size());
-    model_.gradient(w_, {race_.seed, 0, l, learner.draws, race_.plans[0].minibatch[l]},
-                    learner.g);
+    model_.gradient(w_, {race_.seed, 0, l, learner.draws, race_.plans[0].minibatch[l]}, learner.g);
     learner.to_come = static_cast<std::uint32_t>(shards_.size());
     if (machines_.bandwidth == 0) compute(l, last);
   }
