@@ -6,8 +6,11 @@ namespace {
 
 constexpr Page page{.name = "sync",
                     .definition = R"(Fully synchronous: the server waits for the gradients of all P
-learners, each computed at the current version; then all read the next one.)",
-                    .source = "Dutta et al., AISTATS 2018, sec. 2.3, eq. 2 with K = P",
+learners, each computed at the current version; then all read the next one.  With `tau` (see
+k-batch-async) and `clients` it is FedAvg.)",
+                    .source =
+                        "Dutta et al., AISTATS 2018, sec. 2.3, eq. 2 with K = P; tau: McMahan "
+                        "et al., AISTATS 2017 (FedAvg)",
                     .example = R"({"kind": "sync"})"};
 
 constexpr Page hardsync_page{.name = "hardsync",

@@ -41,7 +41,9 @@ struct Traits {
   bool fewer_than_k = false;       // an update may have fewer than K gradients
   std::string_view no_phase = {};  // its key with which it may not be a phase of `switch`
   bool bounds_staleness = false;
-  bool k_varies = false;  // k() is that of the beginning: theory of the error is not known
+  std::uint32_t local_steps = 1;  // tau: a learner makes so many steps before it sends what they
+                                  // add up to; see Race
+  bool k_varies = false;          // k() is that of the beginning: theory of the error is not known
 
   // Without one.
   enum class Exchange : std::uint8_t { collective, of_neighbours, of_pairs };

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "protocols/clients/local_steps.h"
 #include "sim/make_protocol.h"
 
 namespace gradrace {
@@ -29,16 +30,19 @@ MakeProtocol read_with_clients(Fields& fields, const Setting& setting) {
   P::visit(fields, config, setting.learners);
   Clients clients;
   clients.visit(fields, setting.learners);
+  LocalSteps steps;
+  steps.visit(fields);
   if (!fields.good()) return {};
   if (!clients.count)
-    return [config, learners = setting.learners] { return std::make_unique<P>(config, learners); };
+    return steps.before(
+        [config, learners = setting.learners] { return std::make_unique<P>(config, learners); });
   const auto make = [config, clients] {
     return clients.among_all(std::make_unique<P>(config, clients.number()));
   };
   if (make()->k() > clients.number())
     fields.complain("k", "is more than the learners that are drawn",
                     "1 to " + std::to_string(clients.number()) + " (protocol.clients)");
-  return make;
+  return steps.before(make);
 }
 
 }  // namespace gradrace

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "protocols/clients/local_steps.h"
 #include "sim/make_protocol.h"
 
 namespace gradrace {
@@ -37,12 +38,17 @@ MakeProtocol read_with_staleness_bound(Fields& fields, const Setting& setting) {
   P::visit(fields, config, setting.learners);
   StalenessBound bound;
   bound.visit(fields);
+  LocalSteps steps;
+  steps.visit(fields);
+  if (bound.paces && steps.tau.value_or(1) > 1)
+    fields.complain("tau", "does not go with max_staleness that paces", "1, or beyond: drop");
   if (!fields.good()) return {};
   if (!bound.given)
-    return [config, learners = setting.learners] { return std::make_unique<P>(config, learners); };
-  return [config, bound, learners = setting.learners] {
+    return steps.before(
+        [config, learners = setting.learners] { return std::make_unique<P>(config, learners); });
+  return steps.before([config, bound, learners = setting.learners] {
     return bound.around(std::make_unique<P>(config, learners));
-  };
+  });
 }
 
 }  // namespace gradrace

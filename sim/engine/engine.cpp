@@ -62,7 +62,7 @@ Engine::Engine(const Race& race, std::uint32_t replica, std::uint32_t followed, 
       learners_(followed),
       wasted_(followed),
       dropped_(followed) {
-  if (!runtimes_ && !roads && learners() > 0)
+  if (!runtimes_ && !roads && learners() > 0 && race.local_steps == 1)
     drawn_.emplace(*race.runtime, race.seed, replica, learners());
   waiting_.reserve(learners());
   for (std::uint32_t learner = 0; learner < learners(); ++learner) wait(learner);
@@ -152,12 +152,17 @@ double Engine::end_trip(std::uint32_t learner) {
 
 double Engine::runtime(std::uint32_t number, double begin) {
   const GradientFacts& gradient = learners_[number].gradient;
-  const Plan& plan = race_.plans[gradient.plan];
-  if (runtimes_)
-    return runtimes_->duration(number, gradient.draw, begin, plan.minibatch[number]) +
-           plan.encoding;
-  Stream words = stream({race_.seed, replica_, Purpose::runtime, number, gradient.draw});
-  return race_.runtime->sample(words) + plan.encoding;
+  double length = 0;
+  for (std::uint32_t step = 0; step < race_.local_steps; ++step)
+    length += runtime_of(number, gradient.draw + step, begin + length);
+  return length + race_.plans[gradient.plan].encoding;
+}
+
+double Engine::runtime_of(std::uint32_t number, std::uint32_t draw, double begin) {
+  const Plan& plan = race_.plans[learners_[number].gradient.plan];
+  if (runtimes_) return runtimes_->duration(number, draw, begin, plan.minibatch[number]);
+  Stream words = stream({race_.seed, replica_, Purpose::runtime, number, draw});
+  return race_.runtime->sample(words);
 }
 
 void Engine::note_standing(double time, double length) {
@@ -196,7 +201,7 @@ std::vector<LearnerTotals> Engine::learner_totals() const {
   for (std::size_t i = 0; i < learners_.size(); ++i) {
     const Learner& learner = learners_[i];
     LearnerTotals totals{learner.busy, wasted_[i], learner.applied,
-                         learner.draws - learner.is_computing(), dropped_[i]};
+                         learner.draws - learner.is_computing() * race_.local_steps, dropped_[i]};
     if (transit_) totals.exchanged = transit_->exchanged(static_cast<std::uint32_t>(i), time_);
     totals.wait_until(time_);
     result.push_back(totals);

@@ -230,6 +230,7 @@ class Engine {
   Utilisation utilisation() const {
     return transit_ ? transit_->utilisation(time_) : Utilisation{};
   }
+  const Recipes& recipes() const { return recipes_; }
   /// Learners around a server that are down now.
   std::uint32_t count_down() const { return transit_ ? transit_->count_down() : 0; }
 
@@ -272,7 +273,8 @@ class Engine {
   bool depart(Learner& learner, std::uint32_t number, const Reading& reading);
   /// The learner's next minibatch.
   void take(Learner& learner, std::uint32_t number, const Reading& reading) {
-    const std::uint32_t draw = learner.draws++;
+    const std::uint32_t draw = learner.draws;
+    learner.draws += race_.local_steps;
     const std::uint16_t recipe = recipes_.of(reading.plan, number);
     learner.gradient = {tape_.gradient(reading.value, number, draw, recipe),
                         number,
@@ -284,7 +286,9 @@ class Engine {
     learner.place = Learner::computing;
     ++computing_;
   }
+  /// Of its gradient, of one minibatch of it.
   double runtime(std::uint32_t learner, double begin);
+  double runtime_of(std::uint32_t learner, std::uint32_t draw, double begin);
   void note_standing(double time, double length);
   [[noreturn]] void refuse_standing(std::uint64_t minibatches) const;
 

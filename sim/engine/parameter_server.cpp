@@ -10,6 +10,7 @@ void ParameterServer::start() {
   if (has_messages_ && std::ranges::any_of(race_.plans, &Message::of_steps, &Plan::message))
     dispatch_rates_.resize(race_.learners);
   if (protocol_.traits().bounds_staleness) unused_.resize(race_.learners);
+  if (race_.local_steps > 1) reads_.resize(race_.learners);
   protocol_.start(*this);
   check();
 }
@@ -35,6 +36,7 @@ void ParameterServer::on_loss(std::uint32_t learner) {
 
 void ParameterServer::on_return(std::uint32_t learner) {
   if (!dispatch_rates_.empty()) note_rate(learner);
+  if (!reads_.empty()) note_read(learner);
   books_.dispatch(engine_.resume(learner, reading()));
   protocol_.on_return(*this, learner);
   check();
@@ -53,12 +55,16 @@ void ParameterServer::on_evaluation(const Evaluation& evaluation) {
 void ParameterServer::dispatch(std::uint32_t learner) {
   if (!dispatch_rates_.empty()) [[unlikely]]
     note_rate(learner);
+  if (!reads_.empty()) [[unlikely]]
+    note_read(learner);
   books_.dispatch(engine_.compute(learner, reading()));
 }
 
 void ParameterServer::dispatch_waiting() {
   if (!dispatch_rates_.empty()) [[unlikely]]
     note_rates();
+  for (std::uint32_t learner = 0; learner < reads_.size(); ++learner)
+    if (!engine_.is_computing(learner)) note_read(learner);
   books_.dispatch(engine_.compute_waiting(reading()));
 }
 
@@ -67,6 +73,7 @@ void ParameterServer::accept(const GradientFacts& arrival) {
     send(arrival, false);
   engine_.settle(arrival, Ending::accepted);
   accepted_.push_back(arrival);
+  if (!reads_.empty()) accepted_reads_.push_back(reads_[arrival.learner]);
 }
 
 void ParameterServer::drop(const GradientFacts& arrival) {
@@ -99,12 +106,17 @@ void ParameterServer::update() {
     gradient.staleness = take_up(gradient);
     samples += samples_of(gradient);
   }
-  if (tape_.taped()) list_uses(race_, plan_, work_, accepted_, uses_);
+  if (tape_.taped()) {
+    list_uses(race_, plan_, work_, accepted_, uses_);
+    if (!reads_.empty()) [[unlikely]]
+      add_local_steps();
+  }
   const double last = books_.totals().last_update_time;
   make_version();
   if (observer_) tell_update(time() - last);
-  count_work(accepted(), samples);
+  count_work(accepted(), samples * race_.local_steps);
   accepted_.clear();
+  accepted_reads_.clear();
 }
 
 /// Nobody looks at what is accepted, so that it need not be kept.
@@ -114,7 +126,7 @@ void ParameterServer::apply(const GradientFacts& arrival) {
   engine_.settle(arrival, Ending::accepted);
   take_up(arrival);
   make_version();
-  count_work(1, samples_of(arrival));
+  count_work(1, std::uint64_t{samples_of(arrival)} * race_.local_steps);
 }
 
 void ParameterServer::note_rates() {
@@ -139,6 +151,39 @@ Sent ParameterServer::message_of(const GradientFacts& gradient, bool lost) const
   if (race_.codes)
     code = static_cast<std::uint16_t>(race_.plans.size() + engine_.codes()->at(gradient.version));
   return {gradient.gradient, lost, weight, code};
+}
+
+void ParameterServer::add_local_steps() {
+  firsts_.swap(uses_);
+  uses_.clear();
+  for (std::size_t i = 0; i < firsts_.size(); ++i) {
+    uses_.push_back(firsts_[i]);
+    add_local_steps(accepted_[i], accepted_reads_[i]);
+  }
+}
+
+/// Of the gradient whose first is the last use: the others, each at what those before have led to.
+void ParameterServer::add_local_steps(const GradientFacts& sent, const Read& read) {
+  const auto rule = static_cast<std::uint16_t>(race_.plans.size());
+  const std::uint16_t recipe = engine_.recipes().of(sent.plan, sent.learner);
+  Use use = uses_.back();
+  ValueId value = read.value;
+  for (std::uint32_t step = 1; step < race_.local_steps; ++step) {
+    const Use moves{use.gradient, 0, read.rate};
+    value = tape_.update(value, rule, {&moves, 1});
+    use.gradient = tape_.gradient(value, sent.learner, sent.draw + step, recipe);
+    uses_.push_back(use);
+  }
+}
+
+std::span<const ValueId> ParameterServer::live() {
+  live_.assign(1, value_);
+  for (std::uint32_t learner = 0; learner < reads_.size(); ++learner)
+    if (engine_.is_computing(learner)) live_.push_back(reads_[learner].value);
+  for (const Read& read : accepted_reads_) live_.push_back(read.value);
+  std::ranges::sort(live_);
+  live_.erase(std::ranges::unique(live_).begin(), live_.end());
+  return live_;
 }
 
 void ParameterServer::tell_update(double iteration_time) const {

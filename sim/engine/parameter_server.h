@@ -45,7 +45,7 @@ class ParameterServer final : private Server, public Owner {
   void on_evaluation(const Evaluation& evaluation) override;
 
   void evaluate(Evaluations& evaluations) override;
-  std::span<const ValueId> live() override { return {&value_, 1}; }
+  std::span<const ValueId> live() override;
 
   const Totals& totals() const override { return books_.totals(); }
   const Work& work() const override { return work_; }
@@ -80,6 +80,13 @@ class ParameterServer final : private Server, public Owner {
   void evaluate_at(double time) override { engine_.set(Happening::Kind::look, time); }
   void follow(std::uint16_t plan) override;
 
+  /// What a learner that makes local steps begins with: a value, and their rate.
+  struct Read {
+    ValueId value = 0;
+    double rate = 0;
+  };
+  void note_read(std::uint32_t learner) { reads_[learner] = {value_, eta(0, 1)}; }
+
   Reading reading() const { return {value_, version(), race_.plan_at(plan_, version())}; }
 
   // Of the update that is being made.
@@ -96,6 +103,9 @@ class ParameterServer final : private Server, public Owner {
   /// Of minibatches that begin now, by one learner or all that are idle.
   void note_rate(std::uint32_t learner) { dispatch_rates_[learner] = eta(0, protocol_.k()); }
   void note_rates();
+  /// After each accepted gradient's use, those of its learner's other steps.
+  void add_local_steps();
+  void add_local_steps(const GradientFacts& sent, const Read& read);
   void make_version() {
     const std::uint16_t plan = race_.plan_at(plan_, version());
     value_ = tape_.update(value_, plan, uses_);
@@ -113,6 +123,8 @@ class ParameterServer final : private Server, public Owner {
 
   ValueId value_ = 0;  // of the model
   std::vector<GradientFacts> accepted_;
+  std::vector<Read> reads_;           // [learner], where they make local steps; else none, nor of
+  std::vector<Read> accepted_reads_;  // those that are accepted
   std::uint32_t held_ = 0;
 
   /// For how long no gradient of a learner is used.
@@ -124,7 +136,9 @@ class ParameterServer final : private Server, public Owner {
     }
   };
   std::vector<Unused> unused_;  // [learner], where staleness is bounded; else none
-  std::vector<Use> uses_;       // of an update; kept for its memory
+  std::vector<Use> uses_;       // of an update; kept for its memory, as are the next
+  std::vector<Use> firsts_;     // of accepted gradients, where learners make local steps
+  std::vector<ValueId> live_;
   const bool has_messages_ = tape_.taped() && race_.has_messages();
   const bool asks_ = has_messages_ && race_.asks_for_bytes();  // for their bytes
   std::uint32_t sending_ = 0;           // the learner whose message's bytes are asked for

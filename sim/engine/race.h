@@ -70,6 +70,10 @@ struct Race {
   std::optional<PeerNetwork> peers;  // who send to one another; empty: that takes no time
   std::optional<PeerNetwork> peers_of_messages;  // the same of messages; empty: as of models
   MakeProtocol make_protocol;
+  /// tau > 1, with a server: a gradient that is sent is the sum of g_0 ... g_{tau-1}, g_j of the
+  /// learner's minibatch at y_j, where y_0 is what it has read, y_{j+1} = y_j - eta g_j, and eta
+  /// the rate of a fresh gradient then.
+  std::uint32_t local_steps = 1;
   std::vector<Plan> plans{1};         // the scenario's, then one for each of the protocol's changes
   std::uint32_t compressed_from = 0;  // updates; if not 0, all plans stand twice, first as they are
                                       // from that update on

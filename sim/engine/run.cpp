@@ -146,6 +146,7 @@ void drive(std::span<Run> cohort, Device* device, const std::function<bool()>& g
       tape.rules.push_back(plan.rule);
       tape.messages.push_back(plan.message);
     }
+    if (run.race().local_steps > 1) tape.rules.emplace_back();  // of a learner's own steps
     if (const auto& codes = run.race().codes) {
       for (const auto& compressor : codes->compressors) tape.messages.push_back({compressor});
       tape.wants_norms = true;

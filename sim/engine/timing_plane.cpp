@@ -32,8 +32,8 @@ bool are_minibatches_events(const Race& race, const AnyProtocol& protocol, bool 
   if (race.sampler == Sampler::order_statistic) return false;
   const Traits traits = protocol->traits();
   return !(traits.restarts_all || traits.never_waits) || taped || observer || race.make_runtimes ||
-         has_roads(race, protocol) || race.counts_rows() || race.runtime->has_memory() ||
-         race.runtime->survival(0) < 1;
+         has_roads(race, protocol) || race.counts_rows() || race.local_steps > 1 ||
+         race.runtime->has_memory() || race.runtime->survival(0) < 1;
 }
 
 std::uint32_t learners_followed(const Race& race, const AnyProtocol& protocol, bool taped,

@@ -20,7 +20,7 @@ void enlarge(DeviceOptions& options, const Point& point, const Race& race) {
   options.device = point.device;
   options.rows = point.rows;
   options.learners = std::max(options.learners, race.learners);
-  options.averages = options.averages || !race.make_protocol().has_server();
+  options.averages = options.averages || !race.make_protocol().has_server() || race.local_steps > 1;
   for (const Plan& plan : race.plans) {
     options.minibatch = std::max(options.minibatch, plan.minibatch.greatest());
     options.rules.push_back(plan.rule);

@@ -71,9 +71,10 @@ void TheoryRow::add_message() {
 void TheoryRow::compare_with_sync() {
   if (!theory.iteration_time || at.cluster.peers || at.transit().any()) return;
   constexpr double any = std::numeric_limits<double>::infinity();
-  const auto of_sync = within_budget([&] {
-                         return at.cluster.runtimes.slowest(learners, at.samples(), 1, any);
-                       }).value_or(std::nullopt);
+  const auto of_sync =
+      within_budget([&] {
+        return at.cluster.runtimes.slowest(learners, at.samples(), at.local_steps(), any);
+      }).value_or(std::nullopt);
   if (of_sync) speedup = speedup_over_sync(*of_sync, *theory.iteration_time);
 }
 

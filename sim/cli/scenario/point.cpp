@@ -153,7 +153,8 @@ ClusterRuntimes Point::runtimes() const {
 }
 
 DistributionProduct Point::common_law() const {
-  return runtimes().common_law(cluster.learners, samples());
+  const auto law = runtimes().common_law(cluster.learners, samples());
+  return law && local_steps() > 1 ? law->sum(local_steps()) : law;
 }
 
 std::optional<PeerNetwork> Point::peers_of_messages() const {
@@ -201,6 +202,7 @@ Race Point::race() const {
   race.evaluated = evaluated;
   race.sampler = sampler;
   if (sampler == Sampler::order_statistic) race.runtime = common_law(), race.make_runtimes = {};
+  race.local_steps = local_steps();
   race.plans = plans();
   race.compressed_from = compressed_from;
   if (with_compression() && with_model())
@@ -247,18 +249,25 @@ Theory Point::theory(std::uint64_t budget) const {
   const auto law = common_law();
   const PerLearner samples = this->samples();
   const ClusterRuntimes times = runtimes();
+  const std::uint32_t tau = local_steps();
   const auto network = network_of_gradients();
   Conditions conditions{cluster.learners, law.get(),    network ? &*network : nullptr,
                         transit().any(),  times.ties(), road()};
+  const auto means = [&] {
+    std::vector<double> of_gradients = times.means(cluster.learners, samples);
+    for (double& mean : of_gradients) mean *= tau;
+    return of_gradients;
+  };
   if (!law) {
-    conditions.means = times.means(cluster.learners, samples);
-    conditions.memoryless = times.memoryless(cluster.learners, samples);
-    conditions.slowest = [this, &times, &samples](std::uint32_t minibatches, double cap) {
-      return times.slowest(cluster.learners, samples, minibatches, cap);
+    conditions.means = means();
+    conditions.memoryless = tau == 1 && times.memoryless(cluster.learners, samples);
+    conditions.slowest = [this, &times, &samples, tau](std::uint32_t gradients, double cap) {
+      return times.slowest(cluster.learners, samples, gradients * tau, cap);
     };
-    conditions.kth_smallest = [this, &times, &samples](std::uint32_t k) {
-      return times.kth_smallest(cluster.learners, samples, k);
-    };
+    if (tau == 1)
+      conditions.kth_smallest = [this, &times, &samples](std::uint32_t k) {
+        return times.kth_smallest(cluster.learners, samples, k);
+      };
   }
   const auto about = [&](Theory theory) {  // where messages count as what they are at most
     if (bytes_vary() && cluster.peers && theory.iteration_time)
@@ -270,7 +279,7 @@ Theory Point::theory(std::uint64_t budget) const {
   if (auto theory = within_budget([&] { return make_protocol()->theory(conditions); }, budget))
     return about(*theory);
   conditions.law = nullptr;
-  conditions.means = times.means(cluster.learners, samples);
+  conditions.means = means();
   conditions.slowest = {};
   conditions.kth_smallest = {};
   Theory theory = make_protocol()->theory(conditions);
@@ -300,7 +309,7 @@ std::string Point::why_not_known(const Theory& theory) const {
 
 std::optional<Descent> Point::descent(const Theory& theory) const {
   if (!with_model() || !model->quadratic() || with_compression() || first_plan.rule.delay ||
-      samples().differs())
+      samples().differs() || local_steps() > 1)
     return {};
   if (versions() > 1) return {};
   const auto protocol = make_protocol();

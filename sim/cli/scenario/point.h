@@ -99,7 +99,12 @@ struct Point {
   /// Of a minibatch: the model's, or as if it were one.
   PerLearner samples() const { return model ? model->minibatch() : PerLearner(); }
 
-  /// The law of the time of every minibatch where those are independent draws of one, else null.
+  /// tau: minibatches of a gradient that a learner sends to a server.
+  std::uint32_t local_steps() const {
+    return make_protocol ? make_protocol()->traits().local_steps : 1;
+  }
+
+  /// The law of the time of every gradient where those are independent draws of one, else null.
   DistributionProduct common_law() const;
 
   /// Among learners without a server, with what gradients take there; none: no time.

@@ -49,6 +49,8 @@ void check_sampler(Fields& fields, const Point& point) {
   }
   if (point.samples().differs())
     refuse("model.minibatch", "is a number for each learner", "one number, or ");
+  if (point.local_steps() > 1)
+    refuse("protocol.tau", "makes gradients of several minibatches", "1, or ");
   if (cluster.runtimes.outliers) refuse("cluster.outliers", "are drawn for each minibatch");
   if (cluster.transit.network || cluster.peers) refuse("cluster.network", "takes time");
   if (cluster.transit.server) refuse("cluster.server", "takes time");

@@ -332,6 +332,25 @@ void check_precision(Fields& fields, const Point& point) {
                   "float32, float64");
 }
 
+/// What is defined of gradients of one minibatch alone.
+void check_local_steps(Fields& fields, const Point& point) {
+  if (point.local_steps() == 1) return;
+  const auto refuse = [&](const std::string& key, const std::string& what) {
+    fields.complain(key, what + ", and a learner sends the sum of protocol.tau of them",
+                    "without it; or protocol.tau: 1");
+  };
+  if (point.with_compression()) refuse("compression", "is of single gradients");
+  if (point.first_plan.rule.delay)
+    refuse("optimiser.delay_compensation", "is of gradients at what was read");
+  if (point.learning_rate && point.learning_rate->distance() > 0)
+    refuse("learning_rate", "by distance is of gradients at what was read");
+  const auto& network = point.cluster.transit.network;
+  if (network && network->overlap)
+    refuse("cluster.network.overlap", "is of the passes of one gradient");
+  if (point.with_model() && !point.model->has_parameters())
+    refuse("model", "is moved by gradients of one value");
+}
+
 bool is_time_all(const Stop& stop) {
   const auto is_set = [&](const StopCondition& one) { return one.of(stop).has_value(); };
   return stop.time && std::ranges::count_if(stop_conditions(), is_set) == 1;
@@ -458,6 +477,7 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   check_minibatches(fields, point);
   check_sizes(fields, point);
   visit_rate(fields, point, budget);
+  check_local_steps(fields, point);
   check_codes(fields, point);
   check_versions(fields, point);
   visit_targets(fields, point, record_read, model_read);

@@ -312,6 +312,18 @@ TEST_CASE("blocks: runs of learners with unlike minibatches conform, with equal 
   check_equal_bits(emulated(1), of_layers.c_str(), protocols, carrying);
 }
 
+TEST_CASE("blocks: steps of learners at a server conform, with equal bits for any cohort") {
+  const std::vector<std::string> protocols = {R"({"kind": "sync", "tau": 3})",
+                                              R"({"kind": "k-batch-async", "k": 3, "tau": 4})"};
+  check_runs(emulated(1, true), softmax, protocols, plain, 1e-11);
+  check_runs(emulated(1, true), in_place, protocols, carrying, 1e-9);
+  check_runs(by_gradients(true), in_place, protocols, plain, 1e-11);
+  check_runs(emulated(1, true), quadratic, protocols, carrying, 1e-9);
+  check_runs(emulated(1, true), small_resnet, {protocols[1]}, plain, 1e-9);
+  check_equal_bits(emulated(1), softmax, protocols, carrying);
+  check_equal_bits(emulated(1), in_place, protocols, plain);
+}
+
 TEST_CASE("blocks: averages have equal bits for any cohort and any segment limit") {
   check_equal_bits(emulated(1), softmax, every_peer_protocol(), plain);
   check_equal_bits(emulated(1), in_place, every_peer_protocol(), carrying);

@@ -522,6 +522,15 @@ Race race_of(const Machines& machines, const std::string& protocol, std::size_t 
   return race;
 }
 
+/// With steps of the learners' own, where it may have those.
+std::string with_steps(std::string protocol, Machines& machines) {
+  machines.steps = 1;
+  for (const std::string kind : {"sync", "hardsync", "k-sync", "async", "k-async", "k-batch-async"})
+    if (protocol.starts_with(R"({"kind": ")" + kind + '"')) machines.steps = 3;
+  if (machines.steps > 1) protocol.insert(protocol.rfind('}'), R"(, "tau": 3)");
+  return protocol;
+}
+
 class Clusters {
  public:
   Machines next() {
@@ -579,7 +588,7 @@ TEST_CASE("server machines: every update of 40 random clusters, against a loop w
   // loop from itself where first minibatches take 1e-15 more.
   constexpr std::size_t updates = 40;
   Clusters clusters;
-  int compared = 0, unlike = 0;
+  int compared = 0, unlike = 0, summed = 0;
   for (int i = 0; i < 40; ++i) {
     Machines machines = clusters.next();
     machines.overlap = i % 3 == 0 && machines.bytes > 0 && machines.encoding == 0;
@@ -591,7 +600,10 @@ TEST_CASE("server machines: every update of 40 random clusters, against a loop w
     if (i % 4 == 1)
       for (std::uint32_t l = 0; l < machines.learners; ++l)
         machines.rows.push_back(1 + (7 * l + static_cast<std::uint32_t>(i)) % 5);
-    for (const auto& protocol : every_server_protocol()) {
+    for (const auto& any : every_server_protocol()) {
+      const std::string protocol = i % 4 < 2 && !machines.sends_messages && !machines.overlap
+                                       ? with_steps(any, machines)
+                                       : any;
       CAPTURE(i);
       CAPTURE(machines.learners);
       CAPTURE(list(machines.parts));
@@ -621,12 +633,14 @@ TEST_CASE("server machines: every update of 40 random clusters, against a loop w
                   doctest::Approx(expected[u].minibatches[m].weight).epsilon(1e-14));
         }
         unlike += !machines.rows.empty() && expected[u].gradients.size() > 1;
+        summed += machines.steps > 1;
       }
       ++compared;
     }
   }
   CHECK(compared > 400);
   CHECK(unlike > 1000);
+  CHECK(summed > 1000);
 }
 
 }  // namespace gradrace::server_machines_test
