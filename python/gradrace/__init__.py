@@ -18,6 +18,6 @@ __path__ += [str(HERE / "share/gradrace/analysis"), str(HERE.parents[1] / "analy
 # pylint: disable=wrong-import-position
 from gradrace.results import Folder as Results
 from gradrace.results import read_folder as read
-from gradrace.running import GradraceError, program, run, validate
+from gradrace.calls import GradraceError, program, run, validate
 
 __all__ = ["GradraceError", "Results", "program", "read", "run", "validate"]

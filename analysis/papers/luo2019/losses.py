@@ -34,7 +34,7 @@ def losses(outputs):
     level = level_of(outputs, MNIST)
     curves = outputs.curves(MNIST, place_of, "time", "loss")
     times = times_to(curves, level)
-    faster = {at: paired_ratio(times[*at[:2], AR], one) for at, one in times.items()}
+    faster = {at: paired_ratio(times[(*at[:2], AR)], one) for at, one in times.items()}
     figures = [bars(faster, cards, level) for cards in (ALONE, SHARED)]
     figures += [race(curves, slow) for slow in (1, 5)]
     return figures, [*equal_machines(faster), *one_slow(faster)]

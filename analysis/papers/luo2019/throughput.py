@@ -26,7 +26,7 @@ TOY = {
 
 def throughput(outputs):
     rates = measured(outputs, lambda row: row["gradients_applied"] / row["sim_time"])
-    relative = {at: paired_ratio(one, rates[*at[:2], AR]) for at, one in rates.items()}
+    relative = {at: paired_ratio(one, rates[(*at[:2], AR)]) for at, one in rates.items()}
     claims = [
         *equal_machines(relative),
         *one_slow(rates, relative),
