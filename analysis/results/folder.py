@@ -5,6 +5,7 @@ import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from . import packed
 from .characters import printable, printable_texts
 from .label import Label
+from .sample import sample
 from .shape import check
 from .target import Target, in_order
 
@@ -188,6 +190,21 @@ SHAPE = {
 }  # fmt: skip
 
 
+# What a notebook shows of runs, beside the times to targets.
+SHOWN = "mean_iteration_time", "mean_staleness", "final_loss", "final_test_error"
+
+
+def mean_text(values):
+    """The mean over replicas and half of its 95 % interval; how many have no value."""
+    known = values[np.isfinite(values)]
+    lacking = f"{len(values) - len(known)} of {len(values)} without"
+    if known.empty:
+        return lacking
+    one = sample(known)
+    text = f"{one.mean:.4g}" + (f" ± {one.half:.2g}" if len(known) > 1 else "")
+    return text if len(known) == len(values) else f"{text} ({lacking})"
+
+
 class Folder:
     """The output folder of a scenario's runs. `manifest` says what made them, `whole_sweep` {number: Point}
     and `targets` what is compared; each table is read when it is asked for, compressed or not, CSV or Parquet."""
@@ -235,6 +252,21 @@ class Folder:
 
     def __repr__(self):
         return f"Folder({str(self.path)!r})"
+
+    def _repr_html_(self):
+        """What a notebook shows: the title, and by point the means over replicas."""
+        targets = [target.column for target in self.targets]
+        columns = [c for c in (*SHOWN, *targets) if c in self.runs and self.runs[c].notna().any()]
+        head = "".join(f"<th>{escape(column)}</th>" for column in ("point", *columns))
+        rows = (
+            f"<tr><th>{escape(point.label)}</th>"
+            + "".join(f"<td>{mean_text(runs[column])}</td>" for column in columns)
+            + "</tr>"
+            for point in self.points.values()
+            for runs in [self.runs[self.runs["point"] == point.number]]
+        )
+        title = escape(self.heading).replace("\n", "<br>")
+        return f"<b>{title}</b><table><tr>{head}</tr>{''.join(rows)}</table>"
 
     # ---- what is said of all runs
 

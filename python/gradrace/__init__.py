@@ -1,4 +1,4 @@
-"""Runs gradrace scenarios from Python, and reads the folders that they leave.
+"""Runs gradrace from Python: its commands as functions, whose results are tables.
 
     import gradrace
     runs = gradrace.run({"cluster": {...}, "protocol": {"kind": "async"}, "stop": {"updates": 1000}})
@@ -16,8 +16,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 __path__ += [str(HERE / "share/gradrace/analysis"), str(HERE.parents[1] / "analysis")]
 
 # pylint: disable=wrong-import-position
+from gradrace.calls import GradraceError, GradraceWarning, program
+from gradrace.commands import advise, collect, fit, run, search, theory, validate
+from gradrace.drawn import plot, report
 from gradrace.results import Folder as Results
 from gradrace.results import read_folder as read
-from gradrace.calls import GradraceError, program, run, validate
 
-__all__ = ["GradraceError", "Results", "program", "read", "run", "validate"]
+__all__ = [
+    "GradraceError", "GradraceWarning", "Results", "advise", "collect", "fit", "plot", "program", "read", "report", "run", "search",
+    "theory", "validate",
+]  # fmt: skip

@@ -1,10 +1,15 @@
 """The Python package: runs scenarios, reads folders, passes on what the program says."""
 
+import ast
+import contextlib
+import io
+import json
 import os
 import pathlib
 import sys
 import unittest
 import unittest.mock
+import warnings
 
 from program import PROGRAM, ROOT, SMALL, ProgramTest, changed, skip
 
@@ -12,6 +17,7 @@ sys.path.insert(0, str(ROOT / "python"))
 try:
     import gradrace
     import numpy as np
+    from gradrace.calls import words_of
 except ImportError as missing:
     skip(f"{missing}: setup.sh could not make the Python environment of the plots")
 
@@ -51,6 +57,100 @@ class PackageTest(ProgramTest):
         for option in ({"dry_run": True}, {"shard": "1/2"}):
             with self.assertRaisesRegex(ValueError, "gives no table"):
                 gradrace.run(SMALL, **option)
+
+    def test_every_command_takes_its_options(self):
+        options = {
+            "timing_only": True,
+            "x": ["time", "updates"],
+            "out": pathlib.Path("a"),
+            "set": {"cluster.learners": range(2, 4)},
+            "seed": None,
+            "quick": False,
+        }
+        self.assertEqual(
+            words_of(options), ["--timing-only", "--x", "time", "--x", "updates", "--out", os.path.abspath("a"), "--set", "cluster.learners=[2, 3]"]
+        )
+        with self.assertRaisesRegex(gradrace.GradraceError, "unrecognised option '--replica'"):
+            gradrace.run(SMALL, replica=2)
+
+    def test_notes_are_warnings_of_the_line_that_calls(self):
+        with self.assertWarnsRegex(gradrace.GradraceWarning, "sweep learning_rate too") as caught:
+            gradrace.run(SMALL, out=self.folder / "out")
+        self.assertEqual(caught.filename, __file__)
+        self.assertEqual([str(one.message) for one in caught.warnings], gradrace.read(self.folder / "out").manifest["notes"])
+
+    def test_plots_that_cannot_be_drawn_fail(self):
+        with self.assertRaisesRegex(ValueError, "plot=True needs out="):
+            gradrace.run(SMALL, plot=True)
+        with unittest.mock.patch.dict(os.environ, GRADRACE_PYTHON="/nowhere/python"):
+            with self.assertRaisesRegex(gradrace.GradraceError, "/nowhere/python: cannot be run"):
+                gradrace.run(SMALL, out=self.folder / "out", plot=True)
+
+    def test_progress_is_told(self):
+        told = []
+        gradrace.run(SMALL, progress=told.append)
+        self.assertEqual((told[-1]["state"], told[-1]["done"]), ("ended", 12))
+        with contextlib.redirect_stderr(io.StringIO()) as shown:
+            gradrace.run(SMALL, progress=True)
+        self.assertIn("12 of 12 runs, 100%", shown.getvalue())
+
+    def test_an_exception_while_it_runs_ends_the_program_and_keeps_its_runs(self):
+        class Stop(Exception):
+            pass
+
+        def stop(told):
+            raise Stop
+
+        out, long = self.folder / "out", changed(SMALL, replicas=400, stop={"updates": 3000})
+        with self.assertRaises(Stop):
+            gradrace.run(long, out=out, progress=stop, jobs=1)
+        self.assertEqual(gradrace.read(out).manifest["runs"], 2400)
+        self.assertTrue(gradrace.read(out).unfinished)
+
+    def test_other_commands_give_tables_and_files(self):
+        self.assertEqual(len(gradrace.theory(changed(SMALL, record={}))), 6)
+        fit = gradrace.fit(ROOT / "scenarios/times.csv", out=self.folder / "fit")
+        self.assertEqual(fit["cluster"]["learners"], 4)
+        for part in ("1/2", "2/2"):
+            self.call("run", self.write(SMALL), "--out", self.folder / "out", "--shard", part, "--quiet")
+        self.assertEqual(len(gradrace.collect(self.folder / "out")), 12)
+        database = gradrace.collect(self.folder / "out", self.folder / "database", format="sqlite")
+        self.assertTrue(database.read_bytes().startswith(b"SQLite"))
+        page = gradrace.report([gradrace.read(self.folder / "out")], out=self.folder / "page.html")
+        self.assertEqual(page.path, self.folder / "page.html")
+        self.assertIn("best", str(page))
+        figures = gradrace.plot(self.folder / "out", format=["png", "svg"])
+        self.assertIn(self.folder / "out/plots/error_time.svg", figures)
+        self.assertEqual(figures._repr_html_().count("<img"), len(figures) / 2)
+
+    def test_a_switch_is_searched_for(self):
+        job = changed(SMALL, sweep=None, record={}, stop={"epochs": 1}, protocol={"kind": "switch", "phases": [
+            {"protocol": {"kind": "sync"}, "end": {"work": 0.5}}, {"protocol": {"kind": "async"}}]})  # fmt: skip
+        found = gradrace.search(job, runs=2, first_runs=2, settings=2, beta=0.5, jobs=1)
+        self.assertEqual((found.facts["switch_point"], len(found.settings)), (0.25, 3))
+
+    def test_the_notebook_runs_and_shows_what_it_found(self):
+        notebook = json.loads((ROOT / "guide/one_at_half_speed.ipynb").read_text())
+        names, shown = {}, {}
+        with contextlib.chdir(self.folder), contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore", gradrace.GradraceWarning)
+            for cell in notebook["cells"]:
+                if cell["cell_type"] == "code":
+                    shown[cell["id"]] = self.last_value("".join(cell["source"]), names)
+            self.assertIn("fine", shown["scenario"])
+            self.assertEqual(list(shown["run"].index), ["k-sync k=2", "k-sync k=5", "k-sync k=8"])
+            self.assertRegex(shown["read"]._repr_html_(), r"<th>k-sync k=5</th><td>[\d.]+ ± [\d.]+</td>")
+            self.assertIn("data:image/png", shown["plot"]._repr_html_())
+            self.assertTrue((abs(shown["theory"] - 1) < 0.1).all(), shown["theory"])
+            self.assertRegex(str(shown["report"]), "^k-sync k=5 (is|looks) best for time to test error 0.15")
+            self.assertIn("<iframe srcdoc=", shown["report"]._repr_html_())
+
+    def last_value(self, source, names):
+        """What a cell shows: the value of its last line."""
+        parsed = ast.parse(source)
+        last = ast.Expression(parsed.body.pop().value)
+        exec(compile(parsed, "cell", "exec"), names)
+        return eval(compile(last, "cell", "eval"), names)
 
     def test_a_mistake_is_told_as_the_program_tells_it(self):
         with self.assertRaisesRegex(gradrace.GradraceError, 'did you mean "stop"') as caught:

@@ -1,4 +1,4 @@
-"""The command `gradrace` of the package: its program, whose plots and pages this Python makes."""
+"""The command `gradrace`, and python -m gradrace: the program, whose plots and pages this Python makes."""
 
 import os
 import sys
@@ -15,3 +15,7 @@ def main():
         os.execv(path, [path, *sys.argv[1:]])
     except (GradraceError, OSError) as problem:
         sys.exit(f"gradrace: {problem}")
+
+
+if __name__ == "__main__":
+    main()
