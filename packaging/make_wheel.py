@@ -34,9 +34,8 @@ def said(*words, **options):
     return done.stdout
 
 
-def tools(folder):
-    """The folder of the programs of requirements.txt, and their Python."""
-    wanted = HERE / "requirements.txt"
+def tools(folder, wanted=HERE / "requirements.txt"):
+    """The folder of the programs of those requirements, and their Python."""
     stamp, mark = folder / "stamp", hashlib.sha256(wanted.read_bytes()).hexdigest()
     if not stamp.exists() or stamp.read_text() != mark:
         shutil.rmtree(folder, ignore_errors=True)

@@ -2,13 +2,12 @@
 
 import json
 import os
-import pathlib
 import shlex
 import shutil
 import subprocess
 import unittest
 
-from program import PROGRAM, ROOT, SMALL, ProgramTest, changed, skip
+from program import ROOT, SMALL, ProgramTest, changed, skip
 
 FILE = ROOT / "packaging/Containerfile"
 CONTEXT = ROOT / "build"
