@@ -3,23 +3,31 @@
 import pathlib
 import sys
 
-from command_help import commands
+from command_help import commands, names_of
 
 
-def bash(known):
+def bash_value(option):
+    """What completes the word after it."""
+    if option.choices:
+        return f'kind=words words="{" ".join(option.choices)}"'
+    return f"kind={option.kind or 'none'}"
+
+
+def bash(known, names):
     cases = "\n".join(
-        f'    {command.name}) options="{" ".join(option.flag for option in command.options)}" ;;'
+        f'    {command.name}) kind={command.kind or "none"} options="{" ".join(option.flag for option in command.options)}" ;;'
         for command in known
     )
-    choices = "\n".join(
-        f'    "{command.name} {option.flag}") words="{" ".join(option.choices)}" ;;'
+    values = "\n".join(
+        f'    "{command.name} {option.flag}") options= {bash_value(option)} ;;'
         for command in known
         for option in command.options
-        if option.choices
+        if option.value
     )
+    named = "\n".join(f'    {kind}) words="{" ".join(those)}" ;;' for kind, those in names.items())
     return f"""# bash completion of gradrace
 _gradrace() {{
-  local current=${{COMP_WORDS[COMP_CWORD]}} options= words=
+  local current=${{COMP_WORDS[COMP_CWORD]}} kind=none options= words=
   if ((COMP_CWORD == 1)); then
     mapfile -t COMPREPLY < <(compgen -W "{" ".join(command.name for command in known)} --help --version" -- "$current")
     return
@@ -28,16 +36,24 @@ _gradrace() {{
 {cases}
   esac
   case "${{COMP_WORDS[1]}} ${{COMP_WORDS[COMP_CWORD - 1]}}" in
-{choices}
+{values}
   esac
-  if [[ $words ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
-  elif [[ $current == -* ]]; then
+  if [[ $current == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
-  else
-    compopt -o filenames
-    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    return
   fi
+  case $kind in
+{named}
+  esac
+  mapfile -t COMPREPLY < <(
+    compgen -W "$words" -- "$current"
+    case $kind in
+      folder) compgen -d -- "$current" ;;
+      file) compgen -f -- "$current" ;;
+      scenario) compgen -f -X '!*.json' -- "$current"; compgen -d -- "$current" ;;
+    esac
+  )
+  if [[ $kind == folder || $kind == file || $kind == scenario ]]; then compopt -o filenames; fi
 }}
 complete -F _gradrace gradrace
 """
@@ -47,21 +63,37 @@ def zsh_quoted(text):
     return text.replace("'", "'\\''").replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
 
 
+ZSH = {"": " ", "folder": "_files -/", "file": "_files"}  # by kind; a function completes the others
+
+
+def zsh_action(kind):
+    return ZSH.get(kind, f"_gradrace_{kind}")
+
+
 def zsh_option(option):
-    words = f"({' '.join(option.choices)})" if option.choices else "_files"
+    words = f"({' '.join(option.choices)})" if option.choices else zsh_action(option.kind)
     value = f":{zsh_quoted(option.value)}:{words}" if option.value else ""
     return f"'*{option.flag}[{zsh_quoted(option.text)}]{value}'"
 
 
-def zsh(known):
+def zsh_case(command):
+    options = " ".join(zsh_option(option) for option in command.options)
+    operands = f" '*:{command.kind}:{zsh_action(command.kind)}'" if command.kind else ""
+    return f"    {command.name}) _arguments {options}{operands} ;;"
+
+
+def zsh(known, names):
     described = "\n".join(
         f"    '{command.name}:{zsh_quoted(command.summary)}'" for command in known
     )
-    cases = "\n".join(
-        f"    {command.name}) _arguments {' '.join(zsh_option(option) for option in command.options)} '*:file:_files' ;;"
-        for command in known
+    cases = "\n".join(map(zsh_case, known))
+    files = {"scenario": " 'files:file:_files -g \"*.json(-.)\"'"}
+    functions = "\n".join(
+        f"_gradrace_{kind}() {{ _alternative 'names:{kind}:({' '.join(those)})'{files.get(kind, '')} }}"
+        for kind, those in names.items()
     )
     return f"""#compdef gradrace
+{functions}
 _gradrace() {{
   local -a known=(
 {described}
@@ -85,19 +117,37 @@ def fish_quoted(text):
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def fish(known):
+FOLDERS = "'(__fish_complete_directories)'"
+
+
+def fish_words(kind, names):
+    """What else is said of what has that kind: whether files are proposed, and which words."""
+    if kind == "folder":
+        return f" -f -a {FOLDERS}"
+    if kind in names:
+        return ("" if kind == "scenario" else " -f") + f" -a {fish_quoted(' '.join(names[kind]))}"
+    return "" if kind == "file" else " -f"
+
+
+def fish_value(option, names):
+    if not option.value:
+        return ""
+    if option.choices:
+        return f" -x -a {fish_quoted(' '.join(option.choices))}"
+    return " -r" + fish_words(option.kind, names)
+
+
+def fish(known, names):
     lines = ["# fish completion of gradrace"]
     for command in known:
         lines.append(
             f"complete -c gradrace -n __fish_use_subcommand -f -a {command.name} -d {fish_quoted(command.summary)}"
         )
+        begin = f"complete -c gradrace -n '__fish_seen_subcommand_from {command.name}'"
+        lines.append(begin + fish_words(command.kind, names))
         for option in command.options:
-            takes = " -r" if option.value else ""
-            if option.choices:
-                takes = f" -x -a {fish_quoted(' '.join(option.choices))}"
             lines.append(
-                f"complete -c gradrace -n '__fish_seen_subcommand_from {command.name}' -l {option.flag[2:]}{takes}"
-                f" -d {fish_quoted(option.text)}"
+                f"{begin} -l {option.flag[2:]}{fish_value(option, names)} -d {fish_quoted(option.text)}"
             )
     return "\n".join(lines) + "\n"
 
@@ -105,11 +155,11 @@ def fish(known):
 def main(program, folder):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    known = commands(program)
+    known, names = commands(program), names_of(program)
     for name, text in (
-        ("gradrace.bash", bash(known)),
-        ("_gradrace", zsh(known)),
-        ("gradrace.fish", fish(known)),
+        ("gradrace.bash", bash(known, names)),
+        ("_gradrace", zsh(known, names)),
+        ("gradrace.fish", fish(known, names)),
     ):
         (folder / name).write_text(text, encoding="utf-8")
 

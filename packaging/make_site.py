@@ -13,6 +13,7 @@ import sys
 import tempfile
 import urllib.parse
 
+from command_help import listed
 from make_wheel import said, tools
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -70,22 +71,11 @@ def with_folders_named(page):
     return re.sub(r"(?<!!)\[([^\]]+)\]\(([^)#\s]+)(?:#[^)\s]*)?\)", link, page.read_text("utf-8"))
 
 
-def catalogue(program):
-    """{what `gradrace list` calls a group: the names in it}."""
-    found, group = {}, None
-    for line in said(program, "list").splitlines():
-        if match := re.match(r"([a-z][a-z ]*?)(?: \(key| *$|:)", line):
-            group = found.setdefault(match[1], [])
-        elif (match := re.match(r"  ([a-z0-9][\w.-]*)(?= |$)", line)) and group is not None:
-            group.append(match[1])
-    return {name: names for name, names in found.items() if names}
-
-
 def stage_catalogue(pages, program):
     """A page for each name; gives the entries of the navigation."""
     entries = []
     (pages / "list").mkdir()
-    groups = {**catalogue(program), "words": ["columns", "glossary"]}
+    groups = {**listed(program), "words": ["columns", "glossary"]}
     for group, names in groups.items():
         paths = {name: f"list/{name}.md" for name in names}
         for name, path in paths.items():

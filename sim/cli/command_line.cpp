@@ -128,14 +128,14 @@ Compression compression_of(const Arguments& call) {
 }
 
 void add_change_options(Syntax& syntax) {
-  syntax.options.add_options()                                                                   //
-      ("set", po::value<Words>()->composing()->value_name("PATH=VALUE"),                         //
-       "change a key: dotted path, JSON value; repeatable")                                      //
-      ("seed", po::value<std::string>()->value_name("N"), "change seed")                         //
-      ("device", po::value<std::string>()->value_name("D"), "change device: auto, cpu or cuda")  //
-      ("quick", "the scenario's own quick form: what its key quick says")                        //
-      ("data", po::value<std::string>()->value_name("DIR"),                                      //
-       "where data sets are looked for that are not at their path (else GRADRACE_DATA)")         //
+  syntax.options.add_options()                                                            //
+      ("set", po::value<Words>()->composing()->value_name("PATH=VALUE"),                  //
+       "change a key: dotted path, JSON value; repeatable")                               //
+      ("seed", po::value<std::string>()->value_name("N"), "change seed")                  //
+      ("device", po::value<std::string>()->value_name("auto|cpu|cuda"), "change device")  //
+      ("quick", "the scenario's own quick form: what its key quick says")                 //
+      ("data", po::value<std::string>()->value_name("DIR"),                               //
+       "where data sets are looked for that are not at their path (else GRADRACE_DATA)")  //
       ("allow-python",
        "run the Python of model python from anywhere, and of a manifest; it may do what you may");
 }

@@ -5,6 +5,7 @@ makes these, as root, in build/roots/; else that test is skipped."""
 
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 import sys
@@ -111,9 +112,10 @@ class Texts(unittest.TestCase):
                               check=True, env={**os.environ, "MANPAGER": "cat", "LC_ALL": "C.UTF-8"})  # fmt: skip
         self.assertEqual(done.stderr, "")
 
-    def completed(self, *words):
-        script = f'source "$1"; COMP_WORDS=({" ".join(words)}); COMP_CWORD={len(words) - 1}; _gradrace 2>/dev/null; echo "${{COMPREPLY[@]}}"'
-        done = subprocess.run(["bash", "-c", script, "bash", BUILD / "packaging/gradrace.bash"], capture_output=True, text=True, check=True)
+    def completed(self, *words, folder=ROOT):
+        quoted = " ".join(map(shlex.quote, words))
+        script = f'source "$1"; COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _gradrace 2>/dev/null; echo "${{COMPREPLY[@]}}"'
+        done = subprocess.run(["bash", "-c", script, "bash", BUILD / "packaging/gradrace.bash"], capture_output=True, text=True, check=True, cwd=folder)
         return done.stdout.split()
 
     def test_bash_completes_commands_and_options(self):
@@ -121,6 +123,39 @@ class Texts(unittest.TestCase):
         self.assertEqual(self.completed("gradrace", "run", "--re"), ["--replicas", "--resume"])
         self.assertEqual(self.completed("gradrace", "fit", "--s"), ["--sum-by", "--skip", "--step", "--scale", "--slowest-of"])
         self.assertEqual(self.completed("gradrace", "collect", "--format", "p"), ["parquet"])
+
+    VALUES = {
+        ("run", "--device", ""): ["auto", "cpu", "cuda"],
+        ("reproduce", "--device", "c"): ["cpu", "cuda"],
+        ("advise", "--by", ""): ["time", "cost"],
+        ("list", "k-as"): ["k-async"],
+        ("list", "straggler-"): ["straggler-policies"],
+        ("reproduce", "dutta"): ["dutta2018", "dutta2021"],
+        ("theory", "quick"): ["quickstart"],
+        ("run", "guide/back"): ["guide/backups.json"],
+        ("search", "guide/one_slow_of_sixteen.p"): [],  # a picture
+        ("report", "packag"): ["packaging"],
+        ("run", "--out", "packag"): ["packaging"],
+        ("run", "--seed", ""): [],
+        ("signature", ""): [],
+    }
+
+    def test_bash_completes_values(self):
+        for words, wanted in self.VALUES.items():
+            self.assertEqual(self.completed("gradrace", *words), wanted, words)
+
+    def test_fish_completes_values(self):
+        if not shutil.which("fish"):
+            self.skipTest("no fish")
+        script = 'source $argv[1]; complete -C "gradrace $argv[2]"'
+        for words, wanted in self.VALUES.items():
+            if not wanted:
+                continue  # fish proposes files where nothing else is known
+            done = subprocess.run(
+                ["fish", "-c", script, BUILD / "packaging/gradrace.fish", " ".join(words)], capture_output=True, text=True, check=True, cwd=ROOT
+            )
+            found = [line.split("\t")[0].rstrip("/") for line in done.stdout.splitlines()]
+            self.assertLessEqual(set(wanted), set(found), words)
 
     def test_zsh_and_fish_read_their_completions(self):
         shells = {"zsh": "_gradrace", "fish": "gradrace.fish"}

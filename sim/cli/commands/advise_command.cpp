@@ -272,12 +272,12 @@ static int advise(const Words& words) {
   syntax.options.add_options()                                       //
       ("target", po::value<std::string>()->value_name("KEY=VALUE"),  //
        "test_error=.. or loss=.., to be reached soonest; time=.. or cost=.., a budget (default: "
-       "the hardest of the scenario's targets)")                                         //
-      ("by", po::value<std::string>()->value_name("WHAT"),                               //
-       "what a loss or error is to be reached by the least of: time (default) or cost")  //
-      ("confidence", po::value<std::string>()->value_name("P"),                          //
-       "how sure the choice is to be (default 0.9)")                                     //
-      ("share", po::value<std::string>()->value_name("PART"),                            //
+       "the hardest of the scenario's targets)")                                //
+      ("by", po::value<std::string>()->value_name("time|cost"),                 //
+       "what a loss or error is to be reached by the least of (default time)")  //
+      ("confidence", po::value<std::string>()->value_name("P"),                 //
+       "how sure the choice is to be (default 0.9)")                            //
+      ("share", po::value<std::string>()->value_name("PART"),                   //
        "of the gradients that all points' runs would compute: at most about so many (default "
        "0.2)")                                                               //
       ("budget", po::value<std::string>()->value_name("TIME"),               //

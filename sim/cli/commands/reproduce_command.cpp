@@ -410,8 +410,8 @@ static int reproduce(const Words& words) {
       ("quick", "fewer replicas and shorter runs: at most minutes")                               //
       ("replicas", po::value<std::string>()->value_name("N"),                                     //
        "of every scenario that is run, in place of its own")                                      //
-      ("device", po::value<std::string>()->value_name("D"),                                       //
-       "of every scenario: auto, cpu or cuda; cuda runs those of a paper's folder gpu/ too")      //
+      ("device", po::value<std::string>()->value_name("auto|cpu|cuda"),                           //
+       "of every scenario; cuda runs those of a paper's folder gpu/ too")                         //
       ("only", po::value<std::string>()->value_name("NAME"),                                      //
        "run this scenario alone; others keep the results that are there")                         //
       ("jobs", po::value<std::string>()->value_name("N"),
