@@ -33,6 +33,6 @@ for root in build/roots/python/*/; do
   cp "$wheel" "$root/tmp"
   cp /etc/resolv.conf "$root/etc"
   cp "${PIP_CERT:-/etc/ssl/certs/ca-certificates.crt}" "$root/etc/ssl/certs/ca-certificates.crt"
-  chroot "$root" /usr/bin/env PIP_CERT=/etc/ssl/certs/ca-certificates.crt PIP_FIND_LINKS= \
+  unshare --mount --pid --fork --mount-proc="$root/proc" chroot "$root" /usr/bin/env PIP_CERT=/etc/ssl/certs/ca-certificates.crt PIP_FIND_LINKS= \
     sh -c "$try_it" sh python3 "/tmp/${wheel##*/}"
 done
