@@ -119,9 +119,9 @@ ShardedServer::ShardedServer(const Race& race, std::uint32_t replica, Engine& en
     : Owner(race, engine, tape), replica_(replica), let_go_(race.learners) {
   GRADRACE_CHECK(!race.transit.failures && !race.has_messages() && race.plans.size() == 1,
                  "shards with a version each are not asked for it");
-  for (std::uint32_t shard = 0; shard < race.versions(); ++shard)
+  behind_ = race.versions();
+  for (std::uint32_t shard = 0; shard < behind_; ++shard)
     shards_.push_back(std::make_unique<Shard>(*this, static_cast<std::uint16_t>(shard)));
-  behind_ = shards();
 }
 
 ShardedServer::~ShardedServer() = default;
