@@ -25,15 +25,17 @@ static std::string names_of(const Catalog<Product, Args...>& catalog, Is is,
 extern const ProtocolEntry sync_entry, hardsync_entry, k_sync_entry, k_batch_sync_entry,
     deadline_entry, backup_entry, async_entry, k_async_entry, k_batch_async_entry, softsync_entry,
     ssp_entry, adasync_entry, switch_entry, all_reduce_entry, local_sgd_entry, dasgd_entry,
-    ripples_entry, partial_reduce_entry, noloco_entry, d_psgd_entry, ad_psgd_entry;
+    ripples_entry, partial_reduce_entry, noloco_entry, async_local_sgd_entry, d_psgd_entry,
+    ad_psgd_entry;
 
 const ProtocolCatalog& protocol_catalog() {
   static constexpr const ProtocolEntry* entries[] = {
-      &sync_entry,   &hardsync_entry, &k_sync_entry,         &k_batch_sync_entry,  &deadline_entry,
-      &backup_entry, &async_entry,    &k_async_entry,        &k_batch_async_entry, &softsync_entry,
-      &ssp_entry,    &adasync_entry,  &switch_entry,         &all_reduce_entry,    &local_sgd_entry,
-      &dasgd_entry,  &ripples_entry,  &partial_reduce_entry, &noloco_entry,        &d_psgd_entry,
-      &ad_psgd_entry};
+      &sync_entry,          &hardsync_entry,       &k_sync_entry,    &k_batch_sync_entry,
+      &deadline_entry,      &backup_entry,         &async_entry,     &k_async_entry,
+      &k_batch_async_entry, &softsync_entry,       &ssp_entry,       &adasync_entry,
+      &switch_entry,        &all_reduce_entry,     &local_sgd_entry, &dasgd_entry,
+      &ripples_entry,       &partial_reduce_entry, &noloco_entry,    &async_local_sgd_entry,
+      &d_psgd_entry,        &ad_psgd_entry};
   static constexpr ProtocolCatalog catalog{"protocols", "kind", entries};
   return catalog;
 }

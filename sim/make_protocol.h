@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <variant>
+#include <vector>
 
 #include "sim/catalog.h"
 #include "sim/peer_protocol.h"
@@ -32,6 +33,8 @@ struct Setting {
   std::uint32_t per_node = 0;  // learners in a node; 0: there are no nodes
   bool has_state = true;       // the optimiser keeps more than parameters
   double fastest = 0;          // time of a minibatch of the fastest learner; 0: not known
+  // [learner]: means of independent runtimes; empty: not known.
+  std::function<std::vector<double>()> means = {};
 };
 
 using ProtocolEntry = Entry<MakeProtocol, const Setting&>;

@@ -30,9 +30,9 @@ struct TripFacts {
   double communicating() const { return (begin - left) + (reached - end) - reading; }
 };
 
-enum class ExchangeKind : std::uint8_t { collective, pair, gossip, copy };
+enum class ExchangeKind : std::uint8_t { collective, pair, gossip, copy, push, pull };
 
-/// What learners without a server exchange.
+/// What learners without a server exchange; push and pull: with a coordinator.
 struct ExchangeFacts {
   ExchangeKind kind;
   std::span<const std::uint32_t> members;  // who are in it; of a gossip or copy the one whose it is

@@ -251,6 +251,22 @@ Transfer neighbour_transfer(const PeerNetwork& network, std::uint32_t learner,
   return way.transfer(1, static_cast<double>(hears.size()) * bytes);
 }
 
+Transfer coordinator_transfer(const PeerNetwork& network, std::uint32_t learner, Towards towards,
+                              double bytes, Transfer spent) {
+  Way way(network, std::move(spent));
+  const std::uint32_t here = network.node(learner);
+  const bool up = towards == Towards::coordinator;
+  if (!network.regions.empty()) {
+    way.from(up ? learner : 0, up ? 0 : learner);
+  } else if (here == 0) {
+    way.inside();
+  } else {
+    way.nic(here, up, !up);
+    way.nic(0, !up, up);
+  }
+  return way.transfer(1, bytes);
+}
+
 double undisturbed(const PeerNetwork& network, const Transfer& transfer) {
   double least = transfer.bandwidth;
   for (const NicUse& use : transfer.nics)

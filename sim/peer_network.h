@@ -104,6 +104,14 @@ Transfer neighbour_transfer(const PeerNetwork& network, std::uint32_t learner,
                             std::span<const std::uint32_t> heard_by, double bytes,
                             Transfer spent = {});
 
+/// Where a message between a learner and a coordinator goes.
+enum class Towards : std::uint8_t { coordinator, learner };
+
+/// A message of so many bytes that way: a + S b.  The coordinator is no learner; it stands in the
+/// first node or region.
+Transfer coordinator_transfer(const PeerNetwork& network, std::uint32_t learner, Towards towards,
+                              double bytes, Transfer spent = {});
+
 /// The time that it takes while no other exchange is under way: its own messages share NICs.
 double undisturbed(const PeerNetwork& network, const Transfer& transfer);
 

@@ -9,6 +9,7 @@
 
 #include "sim/evaluation.h"
 #include "sim/gradient_facts.h"
+#include "sim/peer_network.h"
 #include "sim/protocol.h"
 #include "sim/random.h"
 
@@ -88,6 +89,8 @@ class Peers {
   /// alone is that value, unless another state is to be kept; learners who set the same sum one
   /// after another hold one value, unless it has state.
   virtual ValueId average(ValueId base, std::span<const Term> terms) = 0;
+  /// `base`, whose learnt parameters become that sum.
+  virtual ValueId move(ValueId base, std::span<const Term> terms) = 0;
   /// Each member's value becomes that sum, with the optimiser's state as is said.  Members ascend.
   virtual void average(std::span<const std::uint32_t> members, std::span<const Term> terms,
                        MomentumState state) = 0;
@@ -124,6 +127,9 @@ class Peers {
   /// is heard.
   virtual std::uint32_t gossip(std::uint32_t learner, std::span<const std::uint32_t> hears,
                                std::span<const std::uint32_t> heard_by) = 0;
+  /// A model goes from the learner to a coordinator, a place that is no learner, or comes from
+  /// there.
+  virtual std::uint32_t message(std::uint32_t learner, Towards towards) = 0;
   /// Who are in that exchange, which is under way or has just ended: those who began it, but for
   /// such as have failed.
   virtual std::span<const std::uint32_t> members(std::uint32_t exchange) const = 0;
@@ -131,6 +137,10 @@ class Peers {
   virtual bool exchanging(std::uint32_t learner) const = 0;
   /// A group that the learner asked for could not begin, as members were in another one.
   virtual void count_conflict(std::uint32_t learner) = 0;
+
+  /// A coordinator has made an update of what a learner brought, which had read its value so many
+  /// updates before.
+  virtual void count_outer_update(std::uint32_t staleness) = 0;
 
   /// on_timer() is called at that time, after all arrivals and ends of exchanges of then.  One
   /// timer is open at a time: another replaces it, and infinity calls it off.
@@ -193,6 +203,10 @@ class PeerProtocol : public Protocol {
 
   /// The answer to Peers::evaluate_at(), at that time.
   virtual void on_evaluation(Peers& /*peers*/, const Evaluation& /*evaluation*/) {}
+
+  /// The value that evaluations look at, but where an ema is; none: the mean of the learners'
+  /// values.
+  virtual std::optional<ValueId> evaluated() const { return {}; }
 
   /// Values that it may name later, besides the learners' own; they are added to `live`.
   virtual void hold(std::vector<ValueId>& /*live*/) const {}

@@ -46,7 +46,7 @@ struct Traits {
   bool k_varies = false;          // k() is that of the beginning: theory of the error is not known
 
   // Without one.
-  enum class Exchange : std::uint8_t { collective, of_neighbours, of_pairs };
+  enum class Exchange : std::uint8_t { collective, of_neighbours, of_pairs, with_coordinator };
   Exchange exchange = Exchange::collective;  // all or some of them
   bool together = false;  // update n is made when the last learner has made its n-th step, else
                           // every step is one; of `switch`: the phase that runs

@@ -53,6 +53,8 @@ EXCHANGES = {
     "group": Looks("average of a group (joined)", SHADES, None, "s"),
     "pair": Looks("exchange of two (joined)", SHADES, "\\\\\\\\", "D"),
     "gossip": Looks("exchange with neighbours", ("#B59F00",), "----", "^"),
+    "push": Looks("push to the coordinator", ("#882255",), "++", "v"),
+    "pull": Looks("pull from the coordinator", ("#B59F00",), "++", "<"),
 }
 BEYOND = {"facecolor": "0.95", "hatch": "xx", "edgecolor": "0.85", "linewidth": 0}
 

@@ -8,12 +8,12 @@ from itertools import islice
 from typing import NamedTuple
 
 MICROSECONDS = 1e6
-SERVED = ("all-reduce", "group")  # by a collective
+NAMED = ("all-reduce", "group", "push", "pull")  # exchanges whose name is their kind
 
 
 class Exchange(NamedTuple):
     """What learners exchanged at once. Kinds: all-reduce, group (collectives of all and of some),
-    pair, gossip (a learner's with its neighbours)."""
+    pair, gossip (a learner's with its neighbours), push, pull (with a coordinator)."""
 
     number: int
     kind: str
@@ -111,7 +111,7 @@ def rest_of(start, length, taken):
 
 def kind_of(event):
     """The kind of an exchange's slice."""
-    if event["name"] in SERVED:
+    if event["name"] in NAMED:
         return event["name"]
     return "gossip" if "hears" in event["args"] else "pair"
 

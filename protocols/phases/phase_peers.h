@@ -125,6 +125,9 @@ class PhasePeers final : public Peers {
     peers_->average_sent(members, base, state);
   }
   bool makes_messages() const override { return peers_->makes_messages(); }
+  ValueId move(ValueId base, std::span<const Term> terms) override {
+    return peers_->move(base, terms);
+  }
   void move(std::span<const std::uint32_t> members, std::span<const Term> terms) override {
     peers_->move(members, terms);
   }
@@ -140,11 +143,17 @@ class PhasePeers final : public Peers {
                        std::span<const std::uint32_t> heard_by) override {
     return over_ ? spare_ : begun(peers_->gossip(learner, hears, heard_by));
   }
+  std::uint32_t message(std::uint32_t learner, Towards towards) override {
+    return over_ ? spare_ : begun(peers_->message(learner, towards));
+  }
   std::span<const std::uint32_t> members(std::uint32_t exchange) const override {
     return peers_->members(exchange);
   }
   bool exchanging(std::uint32_t learner) const override { return peers_->exchanging(learner); }
   void count_conflict(std::uint32_t learner) override { peers_->count_conflict(learner); }
+  void count_outer_update(std::uint32_t staleness) override {
+    peers_->count_outer_update(staleness);
+  }
   void timer(double time) override {
     timer_ = time;
     if (!over_ && waiting_.empty()) peers_->timer(time);

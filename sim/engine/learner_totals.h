@@ -38,6 +38,13 @@ struct Losses {
   std::uint64_t computing = 0, unused = 0, taken_back = 0;
 };
 
+/// Of a coordinator, by what one learner after another brings it.  Staleness: updates that it made
+/// since that learner had read its value.
+struct OuterUpdates {
+  std::uint64_t updates = 0, staleness_sum = 0;
+  std::uint32_t max_staleness = 0;
+};
+
 /// The shares of a run's time in which what all its learners use was busy; NaN where it is not
 /// there, or takes no time.
 struct Utilisation {

@@ -65,6 +65,7 @@ class Owner {
   virtual std::uint64_t outstanding_sum() const { return 0; }
   virtual std::vector<LearnerTotals> learner_totals() const = 0;
   virtual Losses losses() const { return {}; }
+  virtual OuterUpdates outer_updates() const { return {}; }
   /// Learners that are down now.
   virtual std::uint32_t count_down() const { return engine_.count_down(); }
 

@@ -80,7 +80,8 @@ void PeerValues::finish() {
     GRADRACE_CHECK(std::abs(totals[i].busy + idle - time()) <= 1e-9 * time(),
                    "computing, waiting, communicating, encoding and down add up to the clock");
   }
-  GRADRACE_CHECK(std::abs(sent - received) <= 1e-9 * sent, "bytes that are sent are received");
+  GRADRACE_CHECK(std::abs(sent - received - at_coordinator_) <= 1e-9 * sent,
+                 "bytes that are sent are received");
   if (!observer_) return;
   for (std::uint32_t exchange = 0; exchange < under_way_.size(); ++exchange)
     if (!under_way_[exchange].members.empty()) tell(exchange);
@@ -228,6 +229,10 @@ void PeerValues::update(std::span<const GradientFacts> gradients) {
 
 ValueId PeerValues::average(ValueId base, std::span<const Term> terms) {
   return sum(base, terms, Summed::parameters);
+}
+
+ValueId PeerValues::move(ValueId base, std::span<const Term> terms) {
+  return sum(base, terms, Summed::learnt);
 }
 
 ValueId PeerValues::sum(ValueId base, std::span<const Term> terms, Summed summed) {
@@ -385,6 +390,13 @@ void PeerValues::move(std::span<const std::uint32_t> members, std::span<const Te
   } else if (order.kind == ExchangeKind::pair && count > 1) {
     transfer_ = pair_transfer(*network_, members[0], members[1], bytes, std::move(transfer_));
     for (const std::uint32_t learner : members) carry(learner, neighbour_traffic(1, bytes));
+  } else if (order.kind == ExchangeKind::push || order.kind == ExchangeKind::pull) {
+    const bool up = order.kind == ExchangeKind::push;
+    transfer_ =
+        coordinator_transfer(*network_, members[0], up ? Towards::coordinator : Towards::learner,
+                             bytes, std::move(transfer_));
+    carry(members[0], up ? Traffic{.sent = bytes, .messages = 1} : Traffic{.received = bytes});
+    at_coordinator_ += up ? bytes : -bytes;
   } else if (!hears.empty()) {
     transfer_ =
         neighbour_transfer(*network_, members[0], hears, heard_by, bytes, std::move(transfer_));
@@ -454,6 +466,18 @@ std::uint32_t PeerValues::gossip(std::uint32_t learner, std::span<const std::uin
   return begin_now({ExchangeKind::gossip, model_bytes()}, {&learner, 1}, hears, heard_by, 0);
 }
 
+std::uint32_t PeerValues::message(std::uint32_t learner, Towards towards) {
+  const bool up = towards == Towards::coordinator;
+  return begin_now({up ? ExchangeKind::push : ExchangeKind::pull, model_bytes()}, {&learner, 1}, {},
+                   {}, 0);
+}
+
+void PeerValues::count_outer_update(std::uint32_t staleness) {
+  ++outer_.updates;
+  outer_.staleness_sum += staleness;
+  outer_.max_staleness = std::max(outer_.max_staleness, staleness);
+}
+
 void PeerValues::follow(std::uint16_t plan) {
   GRADRACE_CHECK(plan < race_.plans.size(), "the race has no such plan");
   plan_ = plan;
@@ -471,9 +495,10 @@ void PeerValues::deadlock(std::span<const std::uint32_t> circle) {
   for (const std::uint32_t learner : circle) standstill_ += " " + std::to_string(learner);
 }
 
-/// Of the learners' values, which are terms_ then; one that all of them hold is its own.  Where
-/// nobody is left it is the initial model.
-ValueId PeerValues::mean() {
+/// The mean of the learners' values, if the protocol names no other or their averages are looked
+/// at; these are terms_ then.  One that all of them hold is its own mean.  Where nobody is left it
+/// is the initial model.
+ValueId PeerValues::evaluated() {
   terms_.clear();
   if (present_.empty()) {
     terms_.push_back({0, 1});
@@ -486,14 +511,16 @@ ValueId PeerValues::mean() {
     agree = agree && value == first;
     terms_.push_back({value, 1.0 / static_cast<double>(present_.size())});
   }
+  const std::optional<ValueId> other = protocol_->evaluated();
+  if (other && plan().rule.ema == 0) return *other;
   return agree ? first
                : tape_.average(first, terms_, plan().stateful ? Summed::whole : Summed::parameters);
 }
 
 void PeerValues::evaluate(Evaluations& evaluations) {
   evaluations.add(point(protocol_->gradients_of_step(), protocol_->k()), changes_);
-  const ValueId of_all = mean();
-  tape_.evaluate(of_all, terms_);
+  const ValueId looked_at = evaluated();
+  tape_.evaluate(looked_at, terms_);
   for (std::uint32_t learner = 0; learner < race_.learners_evaluated(); ++learner)
     tape_.evaluate(peers_[learner].value);
 }

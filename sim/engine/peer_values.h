@@ -58,6 +58,7 @@ class PeerValues final : public Owner, private Peers {
   std::span<const std::uint64_t> staleness_counts() const override { return staleness_counts_; }
   std::vector<LearnerTotals> learner_totals() const override;
   Losses losses() const override { return losses_; }
+  OuterUpdates outer_updates() const override { return outer_; }
 
  private:
   enum class Presence : std::uint8_t { present, down, copying, back };
@@ -96,6 +97,7 @@ class PeerValues final : public Owner, private Peers {
   ValueId average(ValueId base, std::span<const Term> terms) override;
   void average(std::span<const std::uint32_t> members, std::span<const Term> terms,
                MomentumState state) override;
+  ValueId move(ValueId base, std::span<const Term> terms) override;
   void move(std::span<const std::uint32_t> members, std::span<const Term> terms) override;
   void average_sent(std::span<const std::uint32_t> members, ValueId base,
                     MomentumState state) override;
@@ -108,11 +110,13 @@ class PeerValues final : public Owner, private Peers {
                      double share) override;
   std::uint32_t gossip(std::uint32_t learner, std::span<const std::uint32_t> hears,
                        std::span<const std::uint32_t> heard_by) override;
+  std::uint32_t message(std::uint32_t learner, Towards towards) override;
   std::span<const std::uint32_t> members(std::uint32_t exchange) const override {
     return members_[exchange];
   }
   bool exchanging(std::uint32_t learner) const override { return peers_[learner].exchanging; }
   void count_conflict(std::uint32_t learner) override { ++peers_[learner].totals.conflicts; }
+  void count_outer_update(std::uint32_t staleness) override;
   void timer(double time) override { engine_.set(Happening::Kind::timer, time); }
   void evaluate_at(double time) override { engine_.set(Happening::Kind::look, time); }
   void follow(std::uint16_t plan) override;
@@ -182,7 +186,7 @@ class PeerValues final : public Owner, private Peers {
   }
   void tell(std::uint32_t exchange);
   void carry(std::uint32_t learner, const Traffic& traffic);
-  ValueId mean();
+  ValueId evaluated();
 
   // Learners that fail: failing_peers.cpp.
   void on_machine(std::uint32_t learner);
@@ -245,6 +249,8 @@ class PeerValues final : public Owner, private Peers {
   std::uint32_t hearing_ = 0;                        // exchanges under way in which some are heard
   std::vector<std::vector<GradientFacts>> unused_;   // [learner], that have arrived
   Losses losses_;
+  OuterUpdates outer_;
+  double at_coordinator_ = 0;           // bytes that came there, less those sent
   std::unique_ptr<Restarts> restarts_;  // null: nobody goes back
   std::uint64_t first_step_ = 0;        // since training last began
   std::vector<Use> uses_;               // of a step; kept for its memory, as are the next three

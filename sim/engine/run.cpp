@@ -134,6 +134,7 @@ void Run::count(const TimingPlane& plane) {
   record_.staleness_counts.assign(counts.begin(), counts.end());
   record_.learners = plane.learner_totals();
   record_.losses = plane.losses();
+  record_.outer = plane.outer_updates();
   record_.utilisation = plane.utilisation();
 }
 

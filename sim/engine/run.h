@@ -28,6 +28,7 @@ struct RunRecord {
   std::vector<std::uint64_t> staleness_counts;  // [staleness] over applied gradients
   std::vector<LearnerTotals> learners;
   Losses losses;
+  OuterUpdates outer;
   Utilisation utilisation;
   std::uint64_t gradients_computed = 0;  // forward passes
   std::uint64_t hash = 0;  // of the final parameters; 0 in a timing-only or diverged run

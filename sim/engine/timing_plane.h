@@ -54,6 +54,7 @@ class TimingPlane {
   std::span<const std::uint64_t> staleness_counts() const { return owner_->staleness_counts(); }
   std::vector<LearnerTotals> learner_totals() const { return owner_->learner_totals(); }
   Losses losses() const { return owner_->losses(); }
+  OuterUpdates outer_updates() const { return owner_->outer_updates(); }
   Utilisation utilisation() const { return engine_.utilisation(); }
   /// Sum over updates of the gradients outstanding at each (in flight or accepted for a later
   /// update).

@@ -22,6 +22,8 @@ constexpr Synonym terms[] = {
     {"FedAvg, federated averaging, federated learning, federated, DiLoCo, local steps, periodic "
      "averaging",
      "local-sgd", "workers step alone and average their models now and then"},
+    {"async DiLoCo, asynchronous local SGD, delayed Nesterov, DyLU", "async-local-sgd",
+     "each worker brings its local steps to a coordinator when they are made"},
     {"gossip, decentralized SGD", "d-psgd", "workers average with their neighbours in a graph"},
     {"post-local SGD", "switch", "one protocol after another"},
     {"worker, rank, GPU, client, machine", "learners", "what computes gradients"},

@@ -64,6 +64,9 @@ class RecordedPeers final : public Peers {
     peers_.average_sent(members, base, state);
   }
   bool makes_messages() const override { return peers_.makes_messages(); }
+  ValueId move(ValueId base, std::span<const Term> terms) override {
+    return peers_.move(base, terms);
+  }
   void move(Members members, std::span<const Term> terms) override {
     note(PeerOrder::Kind::average, members);
     peers_.move(members, terms);
@@ -81,9 +84,17 @@ class RecordedPeers final : public Peers {
   std::uint32_t gossip(std::uint32_t learner, Members hears, Members heard_by) override {
     return peers_.gossip(learner, hears, heard_by);
   }
+  std::uint32_t message(std::uint32_t learner, Towards towards) override {
+    const bool up = towards == Towards::coordinator;
+    note(up ? PeerOrder::Kind::push : PeerOrder::Kind::pull, {&learner, 1});
+    return peers_.message(learner, towards);
+  }
   Members members(std::uint32_t exchange) const override { return peers_.members(exchange); }
   bool exchanging(std::uint32_t learner) const override { return peers_.exchanging(learner); }
   void count_conflict(std::uint32_t learner) override { peers_.count_conflict(learner); }
+  void count_outer_update(std::uint32_t staleness) override {
+    peers_.count_outer_update(staleness);
+  }
   void timer(double time) override { peers_.timer(time); }
   void evaluate_at(double time) override { peers_.evaluate_at(time); }
   void follow(std::uint16_t plan) override { peers_.follow(plan); }
@@ -138,6 +149,7 @@ class RecordedProtocol final : public PeerProtocol {
   }
   Traits traits() const override { return protocol_.traits(); }
   std::vector<Change> changes() const override { return protocol_.changes(); }
+  std::optional<ValueId> evaluated() const override { return protocol_.evaluated(); }
   void hold(std::vector<ValueId>& live) const override { protocol_.hold(live); }
   std::uint32_t k() const override { return protocol_.k(); }
   std::uint32_t gradients_of_step() const override { return protocol_.gradients_of_step(); }
@@ -154,7 +166,8 @@ class RecordedProtocol final : public PeerProtocol {
 }  // namespace
 
 std::string text(const PeerOrder& order) {
-  constexpr const char* words[] = {" compute", " begin", " average", " step", " pair"};
+  constexpr const char* words[] = {" compute", " begin", " average", " step",
+                                   " pair",    " push",  " pull"};
   std::string line = number_text(order.time) + words[static_cast<std::size_t>(order.kind)];
   for (const std::uint32_t learner : order.learners) line += " " + std::to_string(learner);
   return line;

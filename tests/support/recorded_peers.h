@@ -10,7 +10,8 @@ namespace gradrace {
 
 /// What a protocol without a server ordered.
 struct PeerOrder {
-  enum class Kind : std::uint8_t { compute, begin, average, step, pair };  // begin: a collective
+  // begin: a collective; push, pull: to and from a coordinator
+  enum class Kind : std::uint8_t { compute, begin, average, step, pair, push, pull };
   Kind kind;
   double time;
   std::vector<std::uint32_t> learners;

@@ -187,7 +187,7 @@ advise.csv: a row is one candidate, a point of the sweep
 
 void print_columns() {
   print_file(runs_csv({"<swept path>"}, {target_of("loss", "<x>"), target_of("test_error", "<x>")},
-                      {.compressed = true, .failures = true})
+                      {.compressed = true, .failures = true, .outer = true})
                  .page());
   print_file(curve_csv({.by_learner = true, .compressed = true, .members = true}).page());
   print_file(staleness_csv.page());

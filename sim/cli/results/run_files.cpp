@@ -127,6 +127,33 @@ void add_failure_columns(std::vector<CsvColumn<RunRow>>& columns) {
            &Losses::taken_back);
 }
 
+bool has_coordinator(const Point& point) {
+  return point.make_protocol()->traits().exchange == Traits::Exchange::with_coordinator;
+}
+
+void add_outer_columns(std::vector<CsvColumn<RunRow>>& columns) {
+  const auto add = [&](const char* name, Meaning meaning, Role role, auto of) {
+    columns.emplace_back(
+        name, "updates", meaning,
+        [of](auto& run) -> std::optional<double> {
+          if (!run.result.outer) return {};
+          return of(*run.result.outer);
+        },
+        role);
+  };
+  constexpr std::string_view staleness =
+      "how many outer updates were made between a learner's read of the coordinator's model and "
+      "the one that it brought";
+  add("outer_updates", "of the coordinator's model (async-local-sgd)", Role::count,
+      [](const OuterUpdates& made) { return static_cast<double>(made.updates); });
+  add("mean_outer_staleness", {staleness, "sum of it / outer_updates"}, Role::result,
+      [](const OuterUpdates& made) {
+        return ratio(static_cast<double>(made.staleness_sum), made.updates);
+      });
+  add("max_outer_staleness", staleness, Role::result,
+      [](const OuterUpdates& made) { return static_cast<double>(made.max_staleness); });
+}
+
 /// Whether a run has it that failed.
 bool is_of_all_runs(const Column& column) {
   return column.role == Role::run || column.role == Role::setting || column.role == Role::theory;
@@ -270,7 +297,8 @@ std::vector<std::string> swept_names(std::vector<std::string> paths) {
 
 RunColumns run_columns(const Scenario& scenario) {
   return {.compressed = scenario.first().with_compression(),
-          .failures = std::ranges::any_of(scenario.points, &Point::tells_failures)};
+          .failures = std::ranges::any_of(scenario.points, &Point::tells_failures),
+          .outer = std::ranges::any_of(scenario.points, has_coordinator)};
 }
 
 CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept, const std::vector<Target>& targets,
@@ -379,6 +407,7 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept, const std::vecto
                   &Utilisation::server);
   if (more.compressed) add_compression_columns(columns);
   if (more.failures) add_failure_columns(columns);
+  if (more.outer) add_outer_columns(columns);
   for (auto& column : columns) {
     if (!is_of_all_runs(column)) leave_out_where_failed(column);
   }

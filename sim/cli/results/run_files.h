@@ -108,6 +108,7 @@ constexpr std::string_view point_meaning = "its number, from 0; the first swept 
 struct RunColumns {
   bool compressed = false;  // there is compression
   bool failures = false;    // their costs are told
+  bool outer = false;       // there is a coordinator
 };
 /// Of the scenario's points.
 RunColumns run_columns(const Scenario& scenario);

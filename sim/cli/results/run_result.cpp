@@ -31,6 +31,7 @@ auto parts(CurvePoint& of) { return std::tie(of.point, of.evaluation); }
 auto parts(Utilisation& of) { return std::tie(of.link, of.server); }
 auto parts(Losses& of) { return std::tie(of.computing, of.unused, of.taken_back); }
 auto parts(FailureCosts& of) { return std::tie(of.losses, of.useful); }
+auto parts(OuterUpdates& of) { return std::tie(of.updates, of.staleness_sum, of.max_staleness); }
 auto parts(RanOut& of) { return std::tie(of.file, of.learner, of.draws, of.times); }
 auto parts(RunResult& of) {
   return std::tie(of.status, of.reason, of.totals, of.last, of.first_loss, of.gradients_computed,
@@ -70,6 +71,7 @@ void put(std::string& bytes, T& value) {
 }
 
 constexpr const char* no_result = "it holds no result of a run";
+constexpr std::string_view outer_mark = "outer";  // before what is of a coordinator
 
 Cell take(std::string_view& bytes, CellType type) {
   Cell cell;
@@ -133,6 +135,7 @@ RunResult result_of(const RunRecord& record, const Cluster& cluster,
           .exchanged = exchanged_by(record.learners),
           .utilisation = record.utilisation,
           .failures = costs_of(record, cluster),
+          .outer = record.outer.updates > 0 ? std::optional(record.outer) : std::nullopt,
           .target_times = std::move(target_times),
           .target_intervals = std::move(target_intervals),
           .ran_out = replays_that_ran_out(cluster, record.learners)};
@@ -143,13 +146,19 @@ std::string bytes_of(const RunResult& result) {
   RunResult copy = result;
   put(bytes, copy);
   if (copy.failures) put(bytes, *copy.failures);
+  if (copy.outer) add_cell(bytes, outer_mark), put(bytes, *copy.outer);
   return bytes;
 }
 
 RunResult result_from(std::string_view bytes) {
   RunResult result;
   get(bytes, result);
-  if (!bytes.empty()) get(bytes, result.failures.emplace());
+  const auto comes = [&](CellType type) { return bytes.starts_with(static_cast<char>(type)); };
+  if (comes(CellType::integer)) get(bytes, result.failures.emplace());
+  if (comes(CellType::text)) {
+    if (take(bytes, CellType::text).text != outer_mark) throw std::runtime_error(no_result);
+    get(bytes, result.outer.emplace());
+  }
   if (!bytes.empty()) throw std::runtime_error(no_result);
   return result;
 }

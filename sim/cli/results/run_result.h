@@ -29,6 +29,7 @@ struct RunResult {
   std::optional<ExchangeTotals> exchanged;  // sum over learners; none where they are not followed
   std::optional<Utilisation> utilisation;
   std::optional<FailureCosts> failures;  // where they are told
+  std::optional<OuterUpdates> outer;     // of a coordinator, if it made some
   std::vector<double> target_times;      // NaN: not reached; in the order of targets_of()
   std::vector<double> target_intervals;  // from the evaluation before to that one
   std::vector<RanOut> ran_out;           // replays of measured times

@@ -194,6 +194,8 @@ void TraceRecorder::add(std::initializer_list<Cell> event) {
 
 std::string TraceRecorder::name_of(const ExchangeFacts& exchange) const {
   if (exchange.kind == ExchangeKind::copy) return "copy";
+  if (exchange.kind == ExchangeKind::push) return "push";
+  if (exchange.kind == ExchangeKind::pull) return "pull";
   if (exchange.kind != ExchangeKind::collective) return "exchange";
   return exchange.members.size() == learners_ ? "all-reduce" : "group";
 }

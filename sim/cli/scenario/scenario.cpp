@@ -278,12 +278,14 @@ void visit_rate(Fields& fields, Point& point, const WorkBudget& budget) {
 }
 
 void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool model_read) {
-  const Setting setting{point.cluster.learners,
-                        point.common_law(),
-                        budget,
-                        point.cluster.peers ? point.cluster.peers->per_node : 0,
-                        !layout_of({&point.first_plan.rule, 1}, 1, {}).only_w(),
-                        point.cluster.runtimes.fastest(point.cluster.learners, point.samples())};
+  const Setting setting{
+      point.cluster.learners,
+      point.common_law(),
+      budget,
+      point.cluster.peers ? point.cluster.peers->per_node : 0,
+      !layout_of({&point.first_plan.rule, 1}, 1, {}).only_w(),
+      point.cluster.runtimes.fastest(point.cluster.learners, point.samples()),
+      [&point] { return point.cluster.runtimes.means(point.cluster.learners, point.samples()); }};
   read_kind<MakeProtocol, const Setting&>(fields, "protocol", protocol_catalog(),
                                           point.make_protocol, Need::required,
                                           "how learners are synchronised", setting);

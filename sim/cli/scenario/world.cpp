@@ -108,7 +108,8 @@ bool goes_back(const AnyProtocol& protocol) {
 void check_failures(Fields& fields, const Point& point, const AnyProtocol& protocol) {
   const Traits traits = protocol->traits();
   if (!traits.goes_on_without)
-    fields.complain("cluster.failures", "is not for this protocol, which waits for all learners",
+    fields.complain("cluster.failures",
+                    "is not for this protocol, which has no answer to a learner that fails",
                     protocols_with(goes_on_without) + ", or a protocol of a server");
   const Failures& failures = *point.cluster.transit.failures;
   const auto need_steps = [&](const char* key, bool is_said, const char* otherwise) {

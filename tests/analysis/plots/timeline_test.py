@@ -109,6 +109,13 @@ class Timeline(fabricate.Folder):
         self.assertEqual(joins(figure.axes[0]), [[(1.5, 0), (1.5, 2)]])
         self.assertEqual(words_of(figure)[2:4], [EXCHANGES["pair"].words, EXCHANGES["gossip"].words])
 
+    def test_messages_to_and_from_a_coordinator_are_told_apart(self):
+        events = self.peers(3, 4)
+        events += fabricate.exchange(0, 0, "push", [2], 1, 2, members=[2])
+        events += fabricate.exchange(0, 1, "pull", [2], 2.5, 3, members=[2])
+        words = words_of(self.draw(events))
+        self.assertEqual(words[2:4], [EXCHANGES["push"].words, EXCHANGES["pull"].words])
+
     def test_rows_are_runs_of_neighbours(self):
         events = self.peers(5, 4) + fabricate.exchange(0, 0, "group", [0, 1, 3], 2, 3)
         (one,) = read_traces(events)[0].exchanges

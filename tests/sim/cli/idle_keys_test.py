@@ -72,7 +72,7 @@ SLOWED = at(
     [{"start": 5, "length": 10, "every": 25, "factor": 2, "learners": [1]}],
 )
 
-WITHOUT_SERVER = ("all-reduce", "local-sgd", "dasgd", "ripples", "partial-reduce", "noloco", "d-psgd", "ad-psgd")
+WITHOUT_SERVER = ("all-reduce", "local-sgd", "dasgd", "ripples", "partial-reduce", "noloco", "async-local-sgd", "d-psgd", "ad-psgd")
 PROTOCOLS = {
     "k-sync": {"k": 2},
     "k-batch-sync": {"k": 2},
@@ -82,6 +82,7 @@ PROTOCOLS = {
     "adasync": {"interval": 1},
     "partial-reduce": {"group": 2},
     "noloco": {"tau": 2},
+    "async-local-sgd": {"tau": 2},
     "ripples": {"group": 2},
     "switch": {"phases": SWITCHING["protocol"]["phases"]},
 }

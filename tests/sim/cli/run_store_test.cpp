@@ -233,6 +233,16 @@ TEST_CASE("run result: it reads back exactly") {
   CHECK(std::isnan(back.target_times[1]));
   CHECK(back.ran_out[0].file == "/data/times.csv");
   CHECK(back.ran_out[0].draws == 512);
+  CHECK_FALSE(back.outer);
+  result.outer = {5, 6, 3};
+  for (const bool has_failures : {false, true}) {
+    if (has_failures) result.failures = {{1, 2, 3}, 0.5};
+    const RunResult other = result_from(bytes_of(result));
+    CHECK(other.failures.has_value() == has_failures);
+    CHECK(other.outer->updates == 5);
+    CHECK(other.outer->staleness_sum == 6);
+    CHECK(other.outer->max_staleness == 3);
+  }
   CHECK_FALSE(result_from(bytes_of(RunResult())).exchanged);
   CHECK_THROWS_AS(result_from("no result"), std::runtime_error);
 }

@@ -85,6 +85,22 @@ class Output(ProgramTest):
             learners = rows(out / "learners.csv")
             self.assertEqual(["-" if row["bytes_sent"] == "" else "+" for row in learners[::4]], [run[0] for run in per_run])
 
+    def test_outer_steps_are_counted_where_there_is_a_coordinator(self):
+        """Of two learners who come at once, the second of whom is always one step late; the last two
+        are on their way at the end."""
+        scenario = changed(
+            SMALL,
+            cluster={"learners": 2, "runtime": {"distribution": "deterministic", "value": 1}},
+            replicas=1,
+            stop={"updates": 10},
+            sweep={"protocol": [{"kind": "async-local-sgd", "tau": 1}, {"kind": "local-sgd", "tau": 1}]},
+        )
+        counted = [
+            [row[f"{what}outer_{of}"] for what, of in (("", "updates"), ("mean_", "staleness"), ("max_", "staleness"))]
+            for row in rows(self.run_small(scenario=scenario) / "runs.csv")
+        ]
+        self.assertEqual(counted, [["8", "0.875", "1"], ["", "", ""]])
+
     def test_all_reduce_without_a_network_is_sync_in_every_column(self):
         sweep = {"protocol": [{"kind": "sync"}, {"kind": "all-reduce"}]}
         sync, reduce = rows(self.run_small(scenario=changed(SMALL, replicas=1, sweep=sweep)) / "runs.csv")
@@ -251,7 +267,10 @@ class Output(ProgramTest):
         of_failures = ["goodput", "effective_time", "mean_members", "lost_computing", "lost_unused", "lost_taken_back"]
         self.assertEqual(list(rows(self.run_small("failing", scenario=failing) / "runs.csv")[0]), [*found["runs.csv"], *of_failures])
         self.assertEqual(list(rows(self.folder / "failing" / "curve.csv")[0]), [*found["curve.csv"], "members"])
-        found["runs.csv"] += of_messages + of_failures
+        outer = changed(quadratic, protocol={"kind": "async-local-sgd", "tau": 2})
+        of_coordinator = ["outer_updates", "mean_outer_staleness", "max_outer_staleness"]
+        self.assertEqual(list(rows(self.run_small("outer", scenario=outer) / "runs.csv")[0]), [*found["runs.csv"], *of_coordinator])
+        found["runs.csv"] += of_messages + of_failures + of_coordinator
         found["learners.csv"] += ["encoding", "gradients_dropped", "longest_unused"]
         peers = changed(SMALL, sweep=None, protocol={"kind": "all-reduce"}, record={"evaluate": "each"}, compression={"kind": "sign", "memory": {}})
         by_learner = rows(self.run_small("peers", scenario=peers) / "curve.csv")

@@ -200,6 +200,29 @@ TEST_CASE("peer_network: those counts are what a list of all messages gives") {
   }
 }
 
+TEST_CASE("peer_network: messages to and from a coordinator, in the first node or region") {
+  PeerNetwork mesh;
+  mesh.inside = {0.3, 7};
+  for (const Towards towards : {Towards::coordinator, Towards::learner})
+    CHECK(equal(coordinator_transfer(mesh, 5, towards, 11).alone(), 0.3 + 11 / 7.0));
+  const PeerNetwork nodes = nodes_of(4, {2, 50}, {1, 5});
+  for (const Towards towards : {Towards::coordinator, Towards::learner}) {
+    CHECK(coordinator_transfer(nodes, 3, towards, 10).alone() == 2.2);
+    CHECK(coordinator_transfer(nodes, 3, towards, 10).nics.empty());
+    CHECK(coordinator_transfer(nodes, 9, towards, 10).alone() == 3);
+  }
+  Transfer up, down;
+  up.nics = {{2, 1, 0}, {0, 0, 1}}, down.nics = {{2, 0, 1}, {0, 1, 0}};
+  CHECK(uses(coordinator_transfer(nodes, 9, Towards::coordinator, 10)) == uses(up));
+  CHECK(uses(coordinator_transfer(nodes, 9, Towards::learner, 10)) == uses(down));
+  PeerNetwork regions;
+  regions.per_node = 2;
+  regions.regions = {{{1, 10}, {2, 5}}, {{3, 4}, {0, 1}}};
+  CHECK(coordinator_transfer(regions, 1, Towards::coordinator, 20).alone() == 1 + 2);
+  CHECK(coordinator_transfer(regions, 2, Towards::coordinator, 20).alone() == 3 + 5);
+  CHECK(coordinator_transfer(regions, 2, Towards::learner, 20).alone() == 2 + 4);
+}
+
 TEST_CASE("peer_network: exchanges of pairs and of neighbours") {
   PeerNetwork mesh;
   mesh.inside = {0.3, 7};
