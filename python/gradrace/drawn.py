@@ -51,8 +51,8 @@ def plot(folders: Folders, **options: Any) -> Plots:
 
 
 def report(folders: Folders, out: Path | None = None, *, plot: bool = False) -> Page:
-    """Writes the page that answers which point is best, by how much and how sure: its `answers` and its `path`."""
-    operands = several(folders)
-    text = call("report", operands, {"out": out, "plot": plot})
-    *answers, last = text.strip().splitlines()
-    return Page(pathlib.Path(last.partition("report: ")[2]), answers)
+    """Writes the page that answers which point is best, by how much and how sure: its `answers` and its `path`; with plot=True its
+    figures, too, beside it."""
+    lines = call("report", several(folders), {"out": out, "plot": plot}).splitlines()
+    at = max(i for i, line in enumerate(lines) if line.startswith("report: "))
+    return Page(pathlib.Path(lines[at].removeprefix("report: ")), lines[:at])

@@ -116,9 +116,10 @@ class PackageTest(ProgramTest):
         self.assertEqual(len(gradrace.collect(self.folder / "out")), 12)
         database = gradrace.collect(self.folder / "out", self.folder / "database", format="sqlite")
         self.assertTrue(database.read_bytes().startswith(b"SQLite"))
-        page = gradrace.report([gradrace.read(self.folder / "out")], out=self.folder / "page.html")
-        self.assertEqual(page.path, self.folder / "page.html")
-        self.assertIn("best", str(page))
+        page = gradrace.report([gradrace.read(self.folder / "out")], out=self.folder / "page.html", plot=True)
+        self.assertEqual((page.path, len(page.answers)), (self.folder / "page.html", 1))
+        self.assertIn("best for final test error", str(page))
+        self.assertTrue(list((self.folder / "page-figures").glob("*.pdf")))
 
     def test_a_switch_is_searched_for(self):
         job = changed(SMALL, sweep=None, record={}, stop={"epochs": 1}, protocol={"kind": "switch", "phases": [
