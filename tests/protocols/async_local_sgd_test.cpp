@@ -100,7 +100,7 @@ class Loop {
         times_(times),
         message_(message),
         model_(point.model->make_float64()),
-        minibatch_(point.model->minibatch()),
+        minibatch_(point.model->minibatch()[0]),
         x_(model_->parameters()),
         m_(x_.size()),
         b_(x_.size()) {
