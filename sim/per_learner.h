@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -14,37 +15,42 @@ namespace gradrace {
 /// is one for all.
 class PerLearner {
  public:
-  PerLearner(std::uint32_t number = 1) : numbers_{number} {}
+  PerLearner(std::uint32_t number = 1) : number_(number) {}
   /// Of at least one.
   explicit PerLearner(std::vector<std::uint32_t> numbers)
-      : numbers_(std::move(numbers)), listed_(numbers_.size()) {
-    if (std::ranges::count(numbers_, numbers_[0]) == std::ssize(numbers_)) numbers_.resize(1);
+      : number_(numbers[0]), listed_(static_cast<std::uint32_t>(numbers.size())) {
+    if (std::ranges::count(numbers, number_) < std::ssize(numbers)) numbers_ = std::move(numbers);
   }
 
   std::uint32_t operator[](std::uint32_t learner) const {
-    return differs() ? numbers_[learner] : numbers_[0];
+    return differs() ? numbers_[learner] : number_;
   }
-  bool differs() const { return numbers_.size() > 1; }
+  bool differs() const { return !numbers_.empty(); }
   /// The length of the list; none: there was no list.
-  std::optional<std::size_t> listed() const { return listed_; }
+  std::optional<std::size_t> listed() const {
+    return listed_ > 0 ? std::optional<std::size_t>(listed_) : std::nullopt;
+  }
 
-  std::uint32_t least() const { return std::ranges::min(numbers_); }
-  std::uint32_t greatest() const { return std::ranges::max(numbers_); }
+  std::uint32_t least() const { return std::ranges::min(all()); }
+  std::uint32_t greatest() const { return std::ranges::max(all()); }
   double mean() const {
-    return std::accumulate(numbers_.begin(), numbers_.end(), 0.0) /
-           static_cast<double>(numbers_.size());
+    return std::accumulate(all().begin(), all().end(), 0.0) / static_cast<double>(all().size());
   }
   /// Ascending, each once.
   std::vector<std::uint32_t> different() const {
-    std::vector<std::uint32_t> result = numbers_;
+    std::vector<std::uint32_t> result(all().begin(), all().end());
     std::ranges::sort(result);
     result.erase(std::ranges::unique(result).begin(), result.end());
     return result;
   }
 
  private:
-  std::vector<std::uint32_t> numbers_;  // [learner], or one
-  std::optional<std::size_t> listed_;
+  std::span<const std::uint32_t> all() const {
+    return differs() ? std::span(numbers_) : std::span(&number_, 1);
+  }
+
+  std::uint32_t number_, listed_ = 0;
+  std::vector<std::uint32_t> numbers_ = {};  // [learner], where they differ
 };
 
 }  // namespace gradrace

@@ -406,7 +406,7 @@ class Net:
             (self.folder / "model.py").write_text(head + text, encoding="utf-8")
             without = changed(TRAINED, protocol={"kind": "sync"}, model={**TRAINED["model"], "arguments": {}})
             self.trained(without)
-        (self.folder / "model.py").write_text(head.replace("'lib'", "'other'") + f"class Net:\n{whole}", encoding="utf-8")
+        (self.folder / "model.py").write_text(head.replace("'lib'", "'other'") + f"class Net:\n{whole}    {later}", encoding="utf-8")
         self.trained(without, status=1)
         self.assertIn("model.py:3: in <module>: ModuleNotFoundError: No module named 'beside'", self.told)
 
