@@ -258,7 +258,7 @@ MakeProtocol read(Fields& fields, const Setting& setting) {
                  "steps that a learner makes with what it has read");
   visit_outer(fields, config);
   const auto dylu = read_dylu(fields, config, setting);
-  fields.real("grace", config.grace, Need::defaulted, at_least(0),
+  fields.real("grace", config.grace, Need::defaulted, between(0, 1e100),
               "time from the first model to come until learners whose models have come go on");
   if (!fields.good()) return {};
   return [config, dylu, learners = setting.learners] {

@@ -9,6 +9,8 @@
 
 namespace gradrace {
 
+constexpr std::uint32_t most_apart = 1'000'000;  // steps, of which each is counted
+
 namespace {
 
 using Stage = AveragingPeriod::Stage;
@@ -58,6 +60,9 @@ void AveragingPeriod::visit(Fields& fields, Config& config, const Setting& setti
     fields.per_learner("tau", tau, Need::required, at_least(1),
                        "steps of each learner between averages", "the same, a number each");
     fields.check_learners("tau", tau, setting.learners);
+    if (tau.greatest() - tau.least() > most_apart)
+      fields.complain("tau", "has numbers of steps that differ by more than 1e6",
+                      "numbers that are nearer to each other");
     config.stages = {{0, tau}};
   }
   if (fields.is("tau", Form::pairs)) visit_stages(fields, config.stages, setting.budget);

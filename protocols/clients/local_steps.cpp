@@ -32,6 +32,7 @@ class OfLocalSteps final : public ServerProtocol {
     Traits traits = protocol_->traits();
     traits.local_steps = tau_;
     traits.no_phase = "tau";
+    traits.by_shard = false;
     return traits;
   }
   std::uint32_t k() const override { return protocol_->k(); }

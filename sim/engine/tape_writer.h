@@ -71,9 +71,9 @@ class TapeWriter {
 
   /// They add to 1, to rounding.
   static void check_weights(std::span<const Term> terms) {
-    double sum = 0;
-    for (const Term& term : terms) sum += term.weight;
-    GRADRACE_CHECK(std::abs(sum - 1) <= 1e-15 * static_cast<double>(terms.size()),
+    double sum = 0, size = 0;
+    for (const Term& term : terms) sum += term.weight, size += std::abs(term.weight);
+    GRADRACE_CHECK(std::abs(sum - 1) <= 1e-15 * static_cast<double>(terms.size()) * size,
                    "the weights of an average's terms add to 1");
   }
 

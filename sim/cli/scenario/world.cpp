@@ -67,8 +67,7 @@ void examine_collectives(Fields& fields, const PeerNetwork& network, const AnyPr
   const PeerNetwork usual;
   const auto examine = [&](const std::string& key, bool is_usual) {
     const bool idle = !has_collectives(protocol) && !is_usual;
-    fields.idle("cluster.network." + key, idle,
-                "is of collectives, and the protocol has none: learners exchange with neighbours",
+    fields.idle("cluster.network." + key, idle, "is of collectives, and the protocol has none",
                 idle ? "without it; or " + protocols_with(has_collectives) : "");
   };
   examine("collective", network.collective == usual.collective);
@@ -188,7 +187,7 @@ void check_versions(Fields& fields, const Point& point) {
     refuse(true,
            "a shard cannot follow this protocol by itself, which orders more than updates of all "
            "that arrives and dispatches after them",
-           protocols_with(is_by_shard) + ", without clients, max_staleness or pull before");
+           protocols_with(is_by_shard) + ", without clients, max_staleness, tau or pull before");
   refuse(server->versions() > no_range, "they are too many", "at most 65535 shards");
   refuse(point.with_compression(), "messages are made of whole gradients", "without compression");
   refuse(point.cluster.transit.failures != nullptr,

@@ -138,16 +138,24 @@ std::vector<std::uint64_t> best_order(const PeerNetwork& network, std::uint32_t 
   const bool each = learners <= most_exact_ring;
   const std::uint32_t block = each ? 1 : network.per_node;
   const double bytes = network.model_bytes / learners;
+  double latency = 0, transfer = 0;  // of the slowest links inside blocks
+  for (std::uint32_t first = 0; block > 1 && first + 1 < learners; first += block) {
+    const Link& inside = network.link(first, first + 1);
+    latency = std::max(latency, inside.latency);
+    transfer = std::max(transfer, bytes / inside.bandwidth);
+  }
   const auto link = [&](std::uint32_t from, std::uint32_t to) -> const Link& {
     return network.link(from * block, to * block);
   };
   std::vector<std::uint64_t> order;
-  for (const std::uint32_t place :
-       best_ring((learners + block - 1) / block,
-                 [&](std::uint32_t from, std::uint32_t to) { return link(from, to).latency; },
-                 [&](std::uint32_t from, std::uint32_t to) {
-                   return bytes / link(from, to).bandwidth;
-                 })) {
+  for (const std::uint32_t place : best_ring((learners + block - 1) / block,
+                                             [&](std::uint32_t from, std::uint32_t to) {
+                                               return std::max(latency, link(from, to).latency);
+                                             },
+                                             [&](std::uint32_t from, std::uint32_t to) {
+                                               return std::max(transfer,
+                                                               bytes / link(from, to).bandwidth);
+                                             })) {
     for (std::uint32_t l = place * block; l < std::min((place + 1) * block, learners); ++l)
       order.push_back(l);
   }
