@@ -243,6 +243,7 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
   Scenario scenario{file, sweep.paths(), {}, {}, base.root().dump(), shelf};
   scenario.points.reserve(sweep.points());
   std::vector<ProtocolText> protocols;
+  protocols.reserve(sweep.points());
   // [point with other problems]: its traces, which are read once as long as they are kept
   std::map<std::size_t, std::vector<std::shared_ptr<const Trace>>> unsound;
   std::map<std::string, ModelProduct> models;  // [model_text]: those of many points are one
