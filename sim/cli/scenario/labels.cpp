@@ -131,7 +131,8 @@ std::vector<Parts> protocol_labels(const std::vector<ProtocolText>& protocols) {
   std::vector<Parts> labels;
   for (const auto& [protocol, told] : protocols) {
     const Family& family = families.at(protocol["kind"]);
-    labels.push_back(family.alike ? parts_of(told, {}) : parts_of(protocol, {family.shared}));
+    labels.push_back(family.alike ? parts_of(told.is_null() ? protocol : told, {})
+                                  : parts_of(protocol, {family.shared}));
   }
   return labels;
 }

@@ -10,7 +10,7 @@ namespace gradrace {
 /// The protocol of a point: all of it, and what a label tells of it where nothing else of its kind
 /// is compared.
 struct ProtocolText {
-  nlohmann::ordered_json whole, told;
+  nlohmann::ordered_json whole, told;  // the latter is null where it is all of it
 };
 
 /// Names the points by what tells them apart, each on one line and no two alike: the protocol as it

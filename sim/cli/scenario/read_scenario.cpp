@@ -133,7 +133,7 @@ static ProtocolText protocol_text(const Sweep& sweep, const Document& document,
                                   const Reader& reader) {
   for (const std::string& path : sweep.paths())
     if (path == "protocol" || path == "protocol.kind")
-      return {document.root().at("protocol"), document.root().at("protocol")};
+      return {.whole = document.root().at("protocol"), .told = nullptr};
   const std::string key = "/protocol";
   ProtocolText text{reader.resolved().at("protocol"), reader.resolved().at("protocol")};
   for (const std::string& pointer : reader.defaults()) {
