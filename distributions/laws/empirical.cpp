@@ -72,8 +72,10 @@ class Empirical final : public Law, public Measured {
     constexpr std::string_view modes[] = {"bootstrap", "block", "replay"};
     fields.path("path", location, Need::required, "CSV file with a line of column names");
     fields.text("column", column, Need::required, "name of the column of times, all > 0");
-    fields.text("learner_column", learner_column, Need::none,
-                "name of the column that says whose time it is (default: all are one learner's)");
+    fields.text(
+        "learner_column", learner_column, Need::none,
+        "name of the column that says whose time it is, for the modes block and replay (default: "
+        "all rows are one learner's)");
     fields.choice("mode", mode, modes, Need::defaulted, "how times are drawn");
     fields.integer("block", block_, Need::defaulted, at_least(1),
                    "successive times in a block of that mode");

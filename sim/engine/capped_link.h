@@ -3,9 +3,10 @@
 #include <boost/circular_buffer.hpp>
 #include <cstdint>
 #include <limits>
-#include <map>
+#include <span>
 #include <vector>
 
+#include "sim/engine/rank_set.h"
 #include "sim/engine/slot_heap.h"
 
 namespace gradrace {
@@ -18,17 +19,17 @@ namespace gradrace {
 ///     rate = min(cap, level),  level: where the rates' sum is the bandwidth
 ///
 /// Transfers of one cap are a group.  Groups below the level end at times that are known; those
-/// above get the same bytes, and end when these have become so many.  A change costs one search for
-/// its group, and O(1) for each group that the level passes.
+/// above get the same bytes, and end when these have become so many.  A change costs O(1) for its
+/// group and for each that the level passes, and O(log groups) for the ends.
 class CappedLink {
  public:
-  /// transfers: the most at once.
-  CappedLink(double bandwidth, std::uint32_t transfers);
-  CappedLink(const CappedLink&) = delete;
+  /// caps: all that there may be, ascending; must outlive this.  transfers: the most at once.
+  CappedLink(double bandwidth, std::span<const double> caps, std::uint32_t transfers);
 
-  void enter(std::uint32_t learner, double bytes, double now, double cap);
+  /// rank: that of its cap among all.
+  void enter(std::uint32_t learner, double bytes, double now, std::uint32_t rank);
 
-  bool is_idle() const { return order_.empty(); }
+  bool is_idle() const { return transfers_ == 0; }
 
   /// When the next transfer ends if none begins.  Not to be called where there is none.
   double next_end() const;
@@ -37,7 +38,7 @@ class CappedLink {
   std::uint32_t pop(double now);
 
   /// Gives the learner's transfer up, if there is one: the bytes that are left of it.
-  double remove(std::uint32_t learner, double now, double cap);
+  double remove(std::uint32_t learner, double now, std::uint32_t rank);
 
   void clear(double now);
 
@@ -45,8 +46,6 @@ class CappedLink {
   double busy(double now) const { return busy_ + (now - last_) * used_; }
 
  private:
-  /// By their caps, the groups with transfers: their places in groups_.
-  using Order = std::map<double, std::uint32_t>;
   struct Transfer {
     std::uint32_t learner;
     double end;  // of carried
@@ -55,37 +54,41 @@ class CappedLink {
   /// else shared_.
   struct Group {
     double carried = 0, since = 0;
+    std::uint32_t rank = 0;  // of its cap, where it has transfers
     bool capped = false;
-    Order::iterator place = {};                  // its own, where it has transfers
     boost::circular_buffer<Transfer> transfers;  // in the order of their ends
   };
-  double transfers(const Order::value_type& place) const {
-    return static_cast<double>(groups_[place.second].transfers.size());
-  }
+  Group& group(std::uint32_t rank) { return groups_[group_of_[rank]]; }
+  double transfers(std::uint32_t rank) { return static_cast<double>(group(rank).transfers.size()); }
   double clock(const Group& group) const { return group.capped ? last_ : shared_; }
-  double carried(const Group& group, double cap) const;
-  Order::iterator place_of(double cap);
+  double carried(const Group& group) const;
+  SlotHeap& ends(const Group& group) { return group.capped ? capped_ends_ : shared_ends_; }
+  Group& begin(std::uint32_t rank);
   /// Has its first transfer's end among those of its kind.
-  void list(const Order::value_type& place);
+  void list(const Group& group);
   /// One of the group's transfers has gone.
-  void shrink(Order::iterator place);
-  void turn(const Order::value_type& place, bool capped);
+  void shrink(Group& group);
+  void empty(const Group& group);
+  void turn(std::uint32_t rank, bool capped);
   double shared_end() const;
   void advance(double now);
   void share();
 
   const double bandwidth_;
+  const std::span<const double> caps_;
   std::vector<Group> groups_;
-  Order order_;
-  std::vector<Order::node_type> spare_;   // of groups without transfers
-  Order::iterator level_ = order_.end();  // the first group that is not capped
-  SlotHeap capped_ends_, shared_ends_;    // of groups, by their clocks, then by their caps
-  double sharers_ = 0, caps_ = 0;  // transfers that are not capped; sum of the caps of the others
+  std::vector<std::uint32_t> spare_;     // groups without transfers
+  RankSet ranks_;                        // of groups with transfers
+  std::vector<std::uint32_t> group_of_;  // [rank]: of one of ranks_
+  std::uint32_t level_;                  // rank of the first group that is not capped
+  SlotHeap capped_ends_, shared_ends_;   // of groups, by their clocks, then by their caps
+  std::size_t transfers_ = 0;
+  double sharers_ = 0, sum_ = 0;  // transfers that are not capped; sum of the caps of the others
   double shared_ = 0;        // bytes that each of the former got that has been there since it was 0
   double last_ = 0;          // when that was so
   double busy_ = 0;          // until then
   double used_ = 0;          // share of the bandwidth, from then on
-  std::size_t changes_ = 0;  // of caps_ since it was summed anew
+  std::size_t changes_ = 0;  // of sum_ since it was summed anew
 };
 
 }  // namespace gradrace

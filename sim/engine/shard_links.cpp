@@ -4,14 +4,26 @@
 
 namespace gradrace {
 
-ShardLinks::ShardLinks(double bandwidth, std::vector<double> cards, std::uint32_t shards,
+ShardLinks::ShardLinks(double bandwidth, const std::vector<double>& cards, std::uint32_t shards,
                        std::uint32_t learners, EventQueue& queue, std::uint32_t first_slot)
-    : queue_(queue), first_slot_(first_slot), shards_(shards), cards_(std::move(cards)) {
-  if (cards_.empty()) {
+    : queue_(queue), first_slot_(first_slot), shards_(shards), cards_(cards.size()) {
+  if (cards.empty()) {
     open_.assign(shards, SharedLink(bandwidth));
     return;
   }
-  for (std::uint32_t shard = 0; shard < shards; ++shard) capped_.emplace_back(bandwidth, learners);
+  std::vector<double> shares;
+  for (const double card : cards) {
+    for (std::uint32_t transfers = 1; transfers <= shards; ++transfers)
+      shares.push_back(card / transfers);
+  }
+  caps_ = shares;
+  std::ranges::sort(caps_);
+  caps_.erase(std::ranges::unique(caps_).begin(), caps_.end());
+  for (const double share : shares)
+    ranks_.push_back(
+        static_cast<std::uint32_t>(std::ranges::lower_bound(caps_, share) - caps_.begin()));
+  for (std::uint32_t shard = 0; shard < shards; ++shard)
+    capped_.emplace_back(bandwidth, caps_, learners);
   if (shards == 1) return;
   transfers_.resize(learners);
   passes_.resize(std::size_t{learners} * shards);
@@ -37,7 +49,7 @@ std::uint32_t ShardLinks::end(std::uint32_t shard, double now) {
 void ShardLinks::begin_capped(std::uint32_t learner, std::uint32_t shard, double bytes,
                               double now) {
   if (!transfers_.empty()) passes(learner, shard) = true;
-  capped_[shard].enter(learner, bytes, now, cap(learner));
+  capped_[shard].enter(learner, bytes, now, rank(learner));
   schedule(shard, capped_[shard]);
 }
 
@@ -52,12 +64,11 @@ std::uint32_t ShardLinks::end_capped(std::uint32_t shard, double now) {
 
 /// Those under way go on at another share of the card.
 void ShardLinks::change_transfers(std::uint32_t learner, std::uint32_t transfers, double now) {
-  const double before = cap(learner);
-  transfers_[learner] = transfers;
+  const std::uint32_t before = std::exchange(transfers_[learner], transfers);
   for (std::uint32_t shard = 0; shard < shards_; ++shard) {
     if (!passes(learner, shard)) continue;
-    const double left = capped_[shard].remove(learner, now, before);
-    capped_[shard].enter(learner, left, now, cap(learner));
+    const double left = capped_[shard].remove(learner, now, rank(learner, before));
+    capped_[shard].enter(learner, left, now, rank(learner, transfers));
     schedule(shard, capped_[shard]);
   }
 }
@@ -69,7 +80,7 @@ void ShardLinks::remove(std::uint32_t learner, double now) {
   }
   for (std::uint32_t shard = 0; shard < capped_.size(); ++shard) {
     if (!transfers_.empty() && !passes(learner, shard)) continue;
-    capped_[shard].remove(learner, now, cap(learner));
+    capped_[shard].remove(learner, now, rank(learner));
     reschedule(shard, capped_[shard]);
   }
   if (transfers_.empty()) return;

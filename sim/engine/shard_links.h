@@ -18,7 +18,7 @@ class ShardLinks {
  public:
   /// bandwidth: of each link; cards: of the learners in turn, empty: no limit.  The event of shard
   /// s has slot `first_slot` + s.  The queue must outlive this.
-  ShardLinks(double bandwidth, std::vector<double> cards, std::uint32_t shards,
+  ShardLinks(double bandwidth, const std::vector<double>& cards, std::uint32_t shards,
              std::uint32_t learners, EventQueue& queue, std::uint32_t first_slot);
 
   /// So many of the learner's transfers begin now.
@@ -37,10 +37,12 @@ class ShardLinks {
   double busy(double now) const;
 
  private:
-  /// Of the learner's card, for each of its transfers of now.
-  double cap(std::uint32_t learner) const {
-    const double card = cards_[cards_.size() == 1 ? 0 : learner % cards_.size()];
-    return transfers_.empty() ? card : card / transfers_[learner];
+  /// Of its share of the learner's card, for each of so many transfers, among caps_.
+  std::uint32_t rank(std::uint32_t learner, std::uint32_t transfers) const {
+    return ranks_[(cards_ == 1 ? 0 : learner % cards_) * shards_ + transfers - 1];
+  }
+  std::uint32_t rank(std::uint32_t learner) const {
+    return rank(learner, transfers_.empty() ? 1 : transfers_[learner]);
   }
   std::uint8_t& passes(std::uint32_t learner, std::uint32_t shard) {
     return passes_[std::size_t{learner} * shards_ + shard];
@@ -57,7 +59,9 @@ class ShardLinks {
 
   EventQueue& queue_;
   const std::uint32_t first_slot_, shards_;
-  const std::vector<double> cards_;       // of the learners in turn
+  const std::size_t cards_;               // theirs, of the learners in turn
+  std::vector<double> caps_;              // that a transfer may have, ascending, each once
+  std::vector<std::uint32_t> ranks_;      // [card, transfers - 1], of shares of a card among caps_
   std::vector<SharedLink> open_;          // of the shards, where there are no cards
   std::deque<CappedLink> capped_;         // likewise, where there are
   std::vector<std::uint32_t> transfers_;  // of the learners; none where cards are not divided

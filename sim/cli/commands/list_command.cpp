@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -240,18 +241,24 @@ struct Search {
   std::string_view name;
   bool wants_keys;
   FoundKeys keys = {}, of_values = {};
-  std::vector<std::string_view> catalogs = {};  // of which those keys name a kind
+  std::vector<std::string_view> catalogs = {};         // of which those keys name a kind
+  std::vector<std::string> paths = {};                 // of all keys that were looked at
+  std::map<std::string_view, std::string> kinds = {};  // [catalog]: the path of its key
 
-  void look(const FieldPages& fields, const std::string& before, const std::string& behind) {
+  /// Of the scenario's keys, or of a kind's, which stand below `holder`.
+  void look(const FieldPages& fields, const std::string& before = "",
+            const std::string& behind = "", const std::string& holder = "") {
     for (const FieldPage& field : fields) {
       const std::string path = before + field.key;
-      if (wants_keys && field.key == name) {
+      paths.push_back(holder + path);
+      if (!field.catalog.empty()) kinds.emplace(field.catalog, holder + path);
+      if (wants_keys && ("." + paths.back()).ends_with("." + std::string(name))) {
         add(keys, field, path + behind);
         if (!field.catalog.empty()) catalogs.push_back(field.catalog);
       }
       if (field.type == FieldPage::Type::choice && std::ranges::count(field.allowed, name) > 0)
         add(of_values, field, path + behind);
-      look(field.fields, path + ".", behind);
+      look(field.fields, path + ".", behind, holder);
     }
   }
 };
@@ -259,10 +266,10 @@ struct Search {
 Search search(const std::vector<CatalogPages>& catalogs, const FieldPages& keys,
               std::string_view name, bool wants_keys) {
   Search found{name, wants_keys};
-  found.look(keys, "", "");
+  found.look(keys);
   for (const auto& catalog : catalogs)
     for (const auto& [page, fields] : catalog.kinds)
-      found.look(fields, "", " of " + std::string(page->name));
+      found.look(fields, "", " of " + std::string(page->name), found.kinds[catalog.name] + ".");
   return found;
 }
 
@@ -340,10 +347,11 @@ bool print_by_synonym(const std::vector<CatalogPages>& catalogs, const FieldPage
     names.push_back(catalog.name);
     for (const auto& kind : catalog.kinds) names.push_back(kind.page->name);
   }
-  for (const auto& key : keys) names.push_back(key.key);
+  const Search all = search(catalogs, keys, what, true);
+  names.insert(names.end(), all.paths.begin(), all.paths.end());
   const std::string nearest(nearest_name(what, names));
   throw UsageError("list: nothing is called \"" + what + "\"; allowed: " + listed(catalogs) +
-                   ", or one of their names" +
+                   ", or one of their names or keys" +
                    (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?"));
 }
 
@@ -353,7 +361,10 @@ static int list(const Words& words) {
   const auto catalogs = catalog_pages();
   Syntax syntax{
       .positional = "name",
-      .more = "\nWHAT: " + wrapped(listed(catalogs) + ", or the name of one of these", 6, 6)};
+      .more = "\nWHAT: " +
+              wrapped(listed(catalogs) +
+                          ", or the name of one of these or a key, as tau or cluster.failures",
+                      6, 6)};
   const auto call = parse(list_command, words, syntax);
   if (!call) return 0;
   const Words names = call->words("name");

@@ -48,10 +48,11 @@ void visit_server(Fields& fields, std::optional<ServerTimes>& server) {
               "time to make an update, which counts from its beginning; models that are pulled "
               "after it leave when it is done");
   visit_shards(fields, read.parts);
-  read.version_each = fields.second_of(
+  const bool each = fields.second_of(
       "versions", "one", "each",
       "of shards; one: an update is of all parameters, made when the last part of a gradient is "
       "taken up; each: every shard makes updates of its range by itself (see the star)");
+  read.version_each = each && fields.good();
   server = read;
   fields.close();
 }

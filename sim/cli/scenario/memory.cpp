@@ -51,6 +51,17 @@ void add_layers(ModelMemory& memory, const Point& point) {
   }
 }
 
+/// A card may be divided among as many shards as are unlike, and each of their links knows of all
+/// shares.
+double bytes_of_shares(const TransitFacts& transit) {
+  if (!transit.network) return 0;
+  const ServerTimes server = transit.server.value_or(ServerTimes{});
+  const double shards = server.shards() / server.alike();
+  const auto cards = static_cast<double>(transit.network->down.bandwidths.size() +
+                                         transit.network->up.bandwidths.size());
+  return cards * shards * shards * bytes_of_share;
+}
+
 }  // namespace
 
 double state_bytes(const Race& race, const ValueLayout& value) {
@@ -113,6 +124,13 @@ std::vector<MemoryPart> MemoryCheck::parts_of_runs(const Point& point, const Rac
   const std::string learners = std::to_string(race.learners) + " learners";
   std::vector<MemoryPart> parts{{"cluster.learners", "the times of " + learners + of_all,
                                  threads_ * race.learners * bytes_of_learner}};
+  if (const double of_cards = bytes_of_shares(race.transit))
+    parts.push_back({"cluster.server.shards", "shares of cards on links of shards" + of_all,
+                     threads_ * of_cards});
+  if (race.local_steps > 1 && model.value.numbers > 0)
+    parts.push_back({"protocol.tau", "the steps of learners in an update" + of_all,
+                     threads_ * point.make_protocol()->gradients_of_step() * race.local_steps *
+                         bytes_of_local_step});
   check(parts);  // before a run is tried
   if (model.value.numbers == 0 || point.device == "cuda") return parts;
   const double state = std::max(state_bytes(race, model.value),

@@ -20,6 +20,10 @@ struct MemoryPart {
 constexpr double bytes_of_learner = 180;
 /// Of each run of the scenario, under way or not, and of each of its targets.
 constexpr double bytes_of_run = 400, bytes_of_target = 2000;
+/// Of each step of a learner's own in the gradients of an update, on the tape and beside it.
+constexpr double bytes_of_local_step = 400;
+/// Of a card's share for so many messages at once, on each link.
+constexpr double bytes_of_share = 5;
 /// That a value takes beside its numbers.
 constexpr double bytes_of_slot = 100;
 

@@ -12,8 +12,30 @@ namespace gradrace::capped_link_test {
 
 constexpr double unlimited = std::numeric_limits<double>::infinity();
 
+/// A link whose caps are told by their values.
+class Link : public CappedLink {
+ public:
+  /// caps: ascending.
+  Link(double bandwidth, const std::vector<double>& caps, std::uint32_t transfers)
+      : CappedLink(bandwidth, caps, transfers), caps_(caps) {}
+
+  void enter(std::uint32_t learner, double bytes, double now, double cap) {
+    CappedLink::enter(learner, bytes, now, rank(cap));
+  }
+  double remove(std::uint32_t learner, double now, double cap) {
+    return CappedLink::remove(learner, now, rank(cap));
+  }
+
+ private:
+  std::uint32_t rank(double cap) const {
+    return static_cast<std::uint32_t>(std::ranges::find(caps_, cap) - caps_.begin());
+  }
+  const std::vector<double>& caps_;
+};
+
 TEST_CASE("capped_link: what slow cards leave goes to the others, worked by hand") {
-  CappedLink link(8, 8);
+  const std::vector<double> caps{1, 3, 10};
+  Link link(8, caps, 8);
   link.enter(7, 10, 0, 10);
   CHECK(link.next_end() == 1.25);  // 8 of 10
   link.enter(6, 2, 0.5, 1);        // 7 has 6 left, at 7; 6 at 1
@@ -34,7 +56,8 @@ TEST_CASE("capped_link: what slow cards leave goes to the others, worked by hand
 }
 
 TEST_CASE("capped_link: each of several slow cards leaves its share") {
-  CappedLink link(8, 8);
+  const std::vector<double> caps{1, 10};
+  Link link(8, caps, 8);
   link.enter(1, 9, 0, 1);
   link.enter(2, 9, 0, 1);
   link.enter(3, 9, 0, 10);
@@ -47,7 +70,8 @@ TEST_CASE("capped_link: each of several slow cards leaves its share") {
 }
 
 TEST_CASE("capped_link: without a limit of its own each has its card's bandwidth") {
-  CappedLink link(unlimited, 3);
+  const std::vector<double> caps{2, 4};
+  Link link(unlimited, caps, 3);
   link.enter(1, 6, 0, 2);
   link.enter(2, 6, 0, 4);
   link.enter(3, 6, 0, 4);
@@ -59,7 +83,8 @@ TEST_CASE("capped_link: without a limit of its own each has its card's bandwidth
 TEST_CASE("capped_link: a cap above the bandwidth, or none of a card, changes no bit") {
   std::mt19937_64 random(3);
   SharedLink open(10);
-  CappedLink capped(10, 10'000);
+  const std::vector<double> caps{20};
+  Link capped(10, caps, 10'000);
   double now = 0;
   for (std::uint32_t i = 0; i < 10'000; ++i) {
     if (open.is_idle() || random() % 2 == 0) {
@@ -121,7 +146,8 @@ TEST_CASE("capped_link: every change of 40 random links, against max-min fairnes
     const double bandwidth = i % 5 == 0 ? unlimited : real(1, 100);
     std::vector<double> caps(1 + random() % 20);
     for (double& cap : caps) cap = real(0.1, 20);
-    CappedLink link(bandwidth, 2'000);
+    std::ranges::sort(caps);
+    Link link(bandwidth, caps, 2'000);
     Plain plain(bandwidth);
     double now = 0;
     for (std::uint32_t change = 0; change < 2'000; ++change) {
