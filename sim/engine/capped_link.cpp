@@ -6,14 +6,15 @@
 
 namespace gradrace {
 
-CappedLink::CappedLink(double bandwidth, std::span<const double> caps, std::uint32_t transfers)
+CappedLink::CappedLink(double bandwidth, std::span<const double> caps, std::uint32_t learners)
     : bandwidth_(bandwidth),
       caps_(caps),
+      transfers_(learners),
       ranks_(static_cast<std::uint32_t>(caps.size())),
       group_of_(caps.size()),
       level_(ranks_.end()),
-      capped_ends_(transfers),
-      shared_ends_(transfers) {}
+      capped_ends_(learners),
+      shared_ends_(learners) {}
 
 /// One that has no transfers yet.
 CappedLink::Group& CappedLink::begin(std::uint32_t rank) {
@@ -35,17 +36,28 @@ CappedLink::Group& CappedLink::begin(std::uint32_t rank) {
 void CappedLink::enter(std::uint32_t learner, double bytes, double now, std::uint32_t rank) {
   advance(now);
   Group& its = ranks_.contains(rank) ? group(rank) : begin(rank);
-  auto& transfers = its.transfers;
-  const double end = carried(its) + bytes;
-  if (transfers.full()) transfers.set_capacity(2 * transfers.size() + 1);
-  auto after = transfers.end();  // it itself, where all are of one size
-  while (after != transfers.begin() && std::prev(after)->end > end) --after;
-  const bool first = after == transfers.begin();
-  transfers.insert(after, {learner, end});
-  if (first) list(its);
-  ++transfers_;
+  insert(its, learner, carried(its) + bytes);
+  if (its.first == learner) list(its);
   its.capped ? sum_ += caps_[rank] : ++sharers_;
   share();
+}
+
+/// Behind all that end no later: where all are of one size, these are the others.
+void CappedLink::insert(Group& group, std::uint32_t learner, double end) {
+  std::uint32_t before = group.last;
+  while (before != none && transfers_[before].end > end) before = transfers_[before].before;
+  std::uint32_t& after = before == none ? group.first : transfers_[before].after;
+  transfers_[learner] = {end, before, after};
+  (after == none ? group.last : transfers_[after].before) = learner;
+  after = learner;
+  ++group.transfers;
+}
+
+void CappedLink::erase(Group& group, std::uint32_t learner) {
+  const auto [end, before, after] = std::exchange(transfers_[learner], {});
+  (before == none ? group.first : transfers_[before].after) = after;
+  (after == none ? group.last : transfers_[after].before) = before;
+  --group.transfers;
 }
 
 double CappedLink::next_end() const {
@@ -61,31 +73,27 @@ double CappedLink::shared_end() const {
 std::uint32_t CappedLink::pop(double now) {
   const SlotHeap::End first = capped_ends_.first();
   const bool capped = first.time <= shared_end();
-  const auto [end, cap, index] = capped ? first : shared_ends_.first();
+  const auto [end, rank, index] = capped ? first : shared_ends_.first();
   advance(now);
   Group& its = groups_[index];
-  const Transfer done = its.transfers.front();
-  its.transfers.pop_front();
+  const std::uint32_t learner = its.first;
   if (capped) {
-    its.carried = done.end;
+    its.carried = transfers_[learner].end;
     its.since = now;
   } else {
     shared_ = end;
   }
+  erase(its, learner);
   shrink(its);
-  return done.learner;
+  return learner;
 }
 
 double CappedLink::remove(std::uint32_t learner, double now, std::uint32_t rank) {
   advance(now);
-  if (!ranks_.contains(rank)) return 0;
+  if (transfers_[learner].end < 0) return 0;
   Group& its = group(rank);
-  auto& transfers = its.transfers;
-  const auto gone = std::ranges::find(transfers, learner, &Transfer::learner);
-  if (gone == transfers.end()) return 0;
-  const double left = std::max(0.0, gone->end - carried(its));
-  const bool early = gone - transfers.begin() < transfers.end() - gone;
-  early ? transfers.rerase(gone) : transfers.erase(gone);
+  const double left = std::max(0.0, transfers_[learner].end - carried(its));
+  erase(its, learner);
   shrink(its);
   return left;
 }
@@ -93,11 +101,11 @@ double CappedLink::remove(std::uint32_t learner, double now, std::uint32_t rank)
 void CappedLink::clear(double now) {
   advance(now);
   for (std::uint32_t rank = 0; (rank = ranks_.from(rank)) != ranks_.end();) {
-    group(rank).transfers.clear();
-    empty(group(rank));
+    Group& its = group(rank);
+    while (its.first != none) erase(its, its.first);
+    empty(its);
   }
   level_ = ranks_.end();
-  transfers_ = 0;
   sharers_ = 0;
   share();
 }
@@ -107,15 +115,14 @@ double CappedLink::carried(const Group& group) const {
 }
 
 void CappedLink::list(const Group& group) {
-  const double cap = caps_[group.rank];
-  const double left = group.transfers.front().end - group.carried;
-  ends(group).set({group.since + left / (group.capped ? cap : 1), cap, group_of_[group.rank]});
+  const double left = transfers_[group.first].end - group.carried;
+  const double end = group.since + left / (group.capped ? caps_[group.rank] : 1);
+  ends(group).set({end, group.rank, group_of_[group.rank]});
 }
 
 void CappedLink::shrink(Group& group) {
-  --transfers_;
   group.capped ? sum_ -= caps_[group.rank] : --sharers_;
-  if (!group.transfers.empty()) {
+  if (group.transfers > 0) {
     list(group);
   } else {
     empty(group);
@@ -139,7 +146,7 @@ void CappedLink::turn(std::uint32_t rank, bool capped) {
   its.capped = capped;
   its.since = clock(its);
   list(its);
-  const double count = transfers(rank), cap = caps_[rank];
+  const double count = its.transfers, cap = caps_[rank];
   sum_ += capped ? cap * count : -cap * count;
   sharers_ += capped ? -count : count;
 }
@@ -156,13 +163,13 @@ void CappedLink::share() {
     changes_ = 0;
     sum_ = 0;
     for (auto rank = ranks_.from(0); rank != level_; rank = ranks_.from(rank + 1))
-      sum_ += caps_[rank] * transfers(rank);
+      sum_ += caps_[rank] * group(rank).transfers;
   }
   const auto fits = [this](double cap, double sharers, double sum) {
     return cap * sharers <= bandwidth_ - sum;
   };
   for (std::uint32_t last; (last = ranks_.before(level_)) != ranks_.end(); level_ = last) {
-    const double count = transfers(last), cap = caps_[last];
+    const double count = group(last).transfers, cap = caps_[last];
     if (fits(cap, sharers_ + count, sum_ - cap * count)) break;
     turn(last, false);
   }
@@ -170,6 +177,14 @@ void CappedLink::share() {
        level_ = ranks_.from(level_ + 1))
     turn(level_, true);
   used_ = sharers_ > 0 ? 1 : sum_ / bandwidth_;
+  fetch_next();
+}
+
+/// Where those that end first are, as one of them does so soon.
+void CappedLink::fetch_next() const {
+  for (const SlotHeap* ends : {&capped_ends_, &shared_ends_})
+    if (const std::uint32_t next = ends->first().slot; next < groups_.size())
+      __builtin_prefetch(&groups_[next]);
 }
 
 }  // namespace gradrace

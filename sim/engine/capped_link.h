@@ -1,6 +1,5 @@
 #pragma once
 
-#include <boost/circular_buffer.hpp>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -20,16 +19,17 @@ namespace gradrace {
 ///
 /// Transfers of one cap are a group.  Groups below the level end at times that are known; those
 /// above get the same bytes, and end when these have become so many.  A change costs O(1) for its
-/// group and for each that the level passes, and O(log groups) for the ends.
+/// group and for each that the level passes, and O(log groups) for the ends; where messages are of
+/// one size, as a transfer that begins is then its group's last.
 class CappedLink {
  public:
-  /// caps: all that there may be, ascending; must outlive this.  transfers: the most at once.
-  CappedLink(double bandwidth, std::span<const double> caps, std::uint32_t transfers);
+  /// caps: all that there may be, ascending; must outlive this.
+  CappedLink(double bandwidth, std::span<const double> caps, std::uint32_t learners);
 
-  /// rank: that of its cap among all.
+  /// The learner has no transfer here.  rank: that of its cap among all.
   void enter(std::uint32_t learner, double bytes, double now, std::uint32_t rank);
 
-  bool is_idle() const { return transfers_ == 0; }
+  bool is_idle() const { return groups_.size() == spare_.size(); }
 
   /// When the next transfer ends if none begins.  Not to be called where there is none.
   double next_end() const;
@@ -46,24 +46,27 @@ class CappedLink {
   double busy(double now) const { return busy_ + (now - last_) * used_; }
 
  private:
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
   struct Transfer {
-    std::uint32_t learner;
-    double end;  // of carried
+    double end = -1;                            // of carried; < 0: there is none
+    std::uint32_t before = none, after = none;  // whose its neighbours in the group are
   };
   /// Each of its transfers had got `carried` when its clock was `since`: time, where it is capped,
   /// else shared_.
   struct Group {
     double carried = 0, since = 0;
     std::uint32_t rank = 0;  // of its cap, where it has transfers
+    std::uint32_t transfers = 0;
+    std::uint32_t first = none, last = none;  // whose they are, in the order of their ends
     bool capped = false;
-    boost::circular_buffer<Transfer> transfers;  // in the order of their ends
   };
   Group& group(std::uint32_t rank) { return groups_[group_of_[rank]]; }
-  double transfers(std::uint32_t rank) { return static_cast<double>(group(rank).transfers.size()); }
   double clock(const Group& group) const { return group.capped ? last_ : shared_; }
   double carried(const Group& group) const;
   SlotHeap& ends(const Group& group) { return group.capped ? capped_ends_ : shared_ends_; }
   Group& begin(std::uint32_t rank);
+  void insert(Group& group, std::uint32_t learner, double end);
+  void erase(Group& group, std::uint32_t learner);
   /// Has its first transfer's end among those of its kind.
   void list(const Group& group);
   /// One of the group's transfers has gone.
@@ -73,16 +76,17 @@ class CappedLink {
   double shared_end() const;
   void advance(double now);
   void share();
+  void fetch_next() const;
 
   const double bandwidth_;
   const std::span<const double> caps_;
+  std::vector<Transfer> transfers_;  // [learner]
   std::vector<Group> groups_;
   std::vector<std::uint32_t> spare_;     // groups without transfers
   RankSet ranks_;                        // of groups with transfers
   std::vector<std::uint32_t> group_of_;  // [rank]: of one of ranks_
   std::uint32_t level_;                  // rank of the first group that is not capped
   SlotHeap capped_ends_, shared_ends_;   // of groups, by their clocks, then by their caps
-  std::size_t transfers_ = 0;
   double sharers_ = 0, sum_ = 0;  // transfers that are not capped; sum of the caps of the others
   double shared_ = 0;        // bytes that each of the former got that has been there since it was 0
   double last_ = 0;          // when that was so

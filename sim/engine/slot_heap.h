@@ -14,8 +14,8 @@ namespace gradrace {
 class SlotHeap {
  public:
   struct End {
-    double time, rank;
-    std::uint32_t slot;
+    double time;
+    std::uint32_t rank, slot;
 
     friend bool operator<(const End& a, const End& b) {
       return a.time < b.time || (a.time == b.time && a.rank < b.rank);

@@ -94,6 +94,10 @@ class Refusals(ProgramTest):
         of = scenario(8, {"kind": "sync"}, 2, model={"kind": "quadratic", "dimensions": 10**9}, learning_rate=QUADRATIC["learning_rate"])
         self.refused(of, "model", "8", limit=4_000_000 * 1024)
 
+    def test_local_steps(self):
+        of = scenario(100, {"kind": "k-async", "k": 100, "tau": 100_000}, 1, **QUADRATIC)
+        self.refused(of, "protocol.tau", "4", limit=3_000_000 * 1024)
+
     def test_layers(self):
         model = {"kind": "mlp", "widths": [10**6, 10**6], "dataset": {"kind": "synthetic"}}
         self.refused(scenario(4, {"kind": "sync"}, 2, model=model, learning_rate=QUADRATIC["learning_rate"]), "model", r"8e\+03")

@@ -16,8 +16,8 @@ constexpr double unlimited = std::numeric_limits<double>::infinity();
 class Link : public CappedLink {
  public:
   /// caps: ascending.
-  Link(double bandwidth, const std::vector<double>& caps, std::uint32_t transfers)
-      : CappedLink(bandwidth, caps, transfers), caps_(caps) {}
+  Link(double bandwidth, const std::vector<double>& caps, std::uint32_t learners)
+      : CappedLink(bandwidth, caps, learners), caps_(caps) {}
 
   void enter(std::uint32_t learner, double bytes, double now, double cap) {
     CappedLink::enter(learner, bytes, now, rank(cap));
@@ -71,7 +71,7 @@ TEST_CASE("capped_link: each of several slow cards leaves its share") {
 
 TEST_CASE("capped_link: without a limit of its own each has its card's bandwidth") {
   const std::vector<double> caps{2, 4};
-  Link link(unlimited, caps, 3);
+  Link link(unlimited, caps, 4);
   link.enter(1, 6, 0, 2);
   link.enter(2, 6, 0, 4);
   link.enter(3, 6, 0, 4);
