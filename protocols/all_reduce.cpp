@@ -1,10 +1,8 @@
-#include <algorithm>
 #include <memory>
-#include <optional>
 #include <vector>
 
+#include "protocols/averages/buckets.h"
 #include "sim/make_protocol.h"
-#include "sim/peer_network.h"
 
 namespace gradrace {
 
@@ -40,18 +38,11 @@ tau >= `every`, C = `cost` and F = `reform`, a step takes
 
 class AllReduce final : public PeerProtocol {
  public:
-  struct Config {
-    std::uint32_t buckets = 1, accumulate = 1;
-    double backward = 2.0 / 3;
+  struct Config : Buckets::Config {
+    std::uint32_t accumulate = 1;
   };
   static void visit(Fields& fields, Config& config, std::uint32_t) {
-    fields.integer("buckets", config.buckets, Need::defaulted, between(1, 1e6),
-                   "B: parts of a gradient, exchanged one after the other");
-    fields.real("backward", config.backward, Need::defaulted, between(0, 1),
-                "share of a minibatch's time that is its backward pass");
-    fields.idle("backward", config.buckets == 1 && config.backward != Config().backward,
-                "says nothing of one bucket, which is exchanged when all is computed",
-                "buckets from 2 on");
+    Buckets::visit(fields, config, "B: parts of a gradient, exchanged one after the other");
     fields.integer("accumulate", config.accumulate, Need::defaulted, between(1, 1e6),
                    "m: minibatches of a learner in an update");
     if (config.accumulate > 1 && config.buckets > 1)
@@ -60,12 +51,11 @@ class AllReduce final : public PeerProtocol {
   }
 
   AllReduce(const Config& config, std::uint32_t learners)
-      : config_(config), learners_(learners), members_(learners) {}
+      : config_(config), learners_(learners), members_(learners), buckets_(config) {}
 
   void start(Peers& peers) override {
     arrived_.reserve(k());
     made_.assign(learners_, 0);
-    under_way_ = false;
     begin(peers);
   }
 
@@ -73,25 +63,23 @@ class AllReduce final : public PeerProtocol {
     arrived_.push_back(arrival);
     if (config_.accumulate > 1 && ++made_[arrival.learner] % config_.accumulate != 0)
       return peers.compute(arrival.learner);
-    const bool last = part_ + 1 == config_.buckets;  // of the others the timer tells
-    if (are_all_there() && last && !under_way_) exchange(peers);
+    if (are_all_there()) buckets_.await(peers, true);
   }
 
   void on_leave(Peers& peers, std::uint32_t learner) override {
     std::erase_if(arrived_, [&](const GradientFacts& its) { return its.learner == learner; });
     made_[learner] = 0;
     members_ = static_cast<std::uint32_t>(peers.present().size());
-    if (are_all_there() && !under_way_) exchange(peers);
+    if (are_all_there()) buckets_.await(peers, true);
   }
   void on_return(Peers&, std::uint32_t) override {}  // it comes in when a step begins
 
   std::unique_ptr<PeerProtocol> copy() const override { return std::make_unique<AllReduce>(*this); }
 
-  void on_timer(Peers& peers) override { exchange(peers); }
+  void on_timer(Peers& peers) override { buckets_.exchange(peers); }
 
   void on_exchange(Peers& peers, std::uint32_t) override {
-    under_way_ = false;
-    if (part_ < config_.buckets) return await(peers);
+    if (!buckets_.ended()) return buckets_.await(peers, are_all_there());
     peers.step_all(arrived_);
     begin(peers);
   }
@@ -115,8 +103,7 @@ class AllReduce final : public PeerProtocol {
     Theory theory;
     theory.staleness = 0.0;
     theory.in_step = theory.mean_follows_sync = true;
-    const double part =
-        collective_time(conditions.network, everyone(learners_), 1.0 / config_.buckets);
+    const double part = collective_time(conditions.network, everyone(learners_), buckets_.share());
     theory.exchange_time = config_.buckets * part;
     if (config_.accumulate > 1) {
       if (const auto slowest = slowest_of(conditions, config_.accumulate))
@@ -124,56 +111,23 @@ class AllReduce final : public PeerProtocol {
             {slowest->high + part, slowest->low == slowest->high ? Basis::exact : Basis::upper}};
       return theory;
     }
-    if (const auto time = iteration_time(conditions, part))
-      theory.iteration_time = {{*time, Basis::exact}};
+    if (const auto slowest = slowest_minibatch(conditions))
+      if (const auto time = buckets_.time(*slowest, conditions, part))
+        theory.iteration_time = {{*time, Basis::exact}};
     return theory;
   }
 
  private:
-  /// With M = max X of all learners and t the time of a part, parts are there at shares of M that
-  /// rise evenly, so that either the first part or none before the last is waited for:
-  ///
-  ///     T = M + t + (B - 1) backward / B max(0, B t / backward - M).
-  std::optional<double> iteration_time(const Conditions& conditions, double part) const {
-    const auto slowest = slowest_minibatch(conditions);
-    if (!slowest) return {};
-    const double alone = *slowest + part;
-    const double B = config_.buckets, backward = config_.backward;
-    if (B == 1 || part == 0) return alone;
-    if (backward == 0) return alone + (B - 1) * part;
-    const double hidden = B * part / backward;
-    return alone + (B - 1) * backward / B * (hidden - *slowest_minibatch(conditions, hidden));
-  }
-
   bool are_all_there() const { return arrived_.size() == k(); }
 
   void begin(Peers& peers) {
     arrived_.clear();
-    part_ = 0;
+    buckets_.start();
     peers.compute_all();
     members_ = static_cast<std::uint32_t>(peers.present().size());
     if (config_.buckets == 1) return;
-    ready_.assign(config_.buckets - 1, 0);
-    for (const std::uint32_t learner : peers.present()) {
-      const double length = peers.due(learner) - peers.time();
-      for (std::uint32_t b = 1; b < config_.buckets; ++b) {
-        const double share = 1 - config_.backward * (1 - static_cast<double>(b) / config_.buckets);
-        ready_[b - 1] = std::max(ready_[b - 1], peers.time() + share * length);
-      }
-    }
-    await(peers);
-  }
-
-  /// The next part is exchanged when all have it.
-  void await(Peers& peers) {
-    if (part_ + 1 < config_.buckets) return peers.timer(std::max(peers.time(), ready_[part_]));
-    if (are_all_there()) exchange(peers);
-  }
-
-  void exchange(Peers& peers) {
-    ++part_;
-    under_way_ = true;
-    peers.collective(peers.present(), 1.0 / config_.buckets, Payload::messages);
+    for (const std::uint32_t learner : peers.present()) buckets_.begun(peers, learner);
+    buckets_.await(peers, false);
   }
 
   const Config config_;
@@ -181,9 +135,7 @@ class AllReduce final : public PeerProtocol {
   std::uint32_t members_;  // of this step
   std::vector<GradientFacts> arrived_;
   std::vector<std::uint64_t> made_;  // [learner]: minibatches
-  std::vector<double> ready_;        // [b - 1]: when all have part b, but for the last
-  std::uint32_t part_ = 0;           // begun
-  bool under_way_ = false;
+  Buckets buckets_;
 };
 
 }  // namespace

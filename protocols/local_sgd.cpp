@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "protocols/averages/averaging_period.h"
+#include "protocols/averages/buckets.h"
 #include "protocols/averages/momentum_state.h"
 #include "sim/make_protocol.h"
-#include "sim/peer_network.h"
 
 namespace gradrace {
 
@@ -52,6 +52,14 @@ Where learners fail (`cluster.failures`) those who are left average; one that is
 value and takes part from the next round on.  With `on_failure: restart` all go back to the last
 checkpoint instead, which was written between two rounds and has the outer step's velocity too.
 
+With `buckets` B > 1 the exchange overlaps with the backward pass of a round's last minibatch: the
+backward pass makes the step layer by layer, so that part b of the value, a B-th of it, is there at
+
+    1 - backward (1 - b / B)
+
+of that minibatch's time, and is exchanged when all learners have it and the part before is done.
+It changes times alone, and goes with no compression.
+
 With `compression` a learner sends how far its value has come since all had one, as a message, and
 the mean is of what is made of those.
 
@@ -71,6 +79,7 @@ struct Outer {
 
 struct Config {
   AveragingPeriod::Config period;
+  Buckets::Config buckets;
   std::string momentum_state = "kept";
   bool has_outer = false;
   Outer outer;
@@ -82,7 +91,8 @@ class LocalSgd final : public PeerProtocol {
       : config_(config),
         state_(momentum_state_named(config.momentum_state)),
         period_(config.period),
-        learners_(learners) {}
+        learners_(learners),
+        buckets_(config.buckets) {}
 
   void start(Peers& peers) override {
     period_.start(peers);
@@ -94,13 +104,19 @@ class LocalSgd final : public PeerProtocol {
   void on_gradient(Peers& peers, const GradientFacts& arrival) override {
     peers.step(arrival);
     const std::uint32_t learner = arrival.learner;
-    if (++steps_[learner] < tau_[learner]) return peers.compute(learner);
+    if (++steps_[learner] < tau_[learner]) {
+      peers.compute(learner);
+      return look(peers, learner);
+    }
     if (tau_.differs()) peers.skip(learner, most_ - tau_[learner]);
     ++waiting_;
     go_on(peers);
   }
 
+  void on_timer(Peers& peers) override { buckets_.exchange(peers); }
+
   void on_exchange(Peers& peers, std::uint32_t) override {
+    if (!buckets_.ended()) return buckets_.await(peers, are_done(peers));
     peers.average_sent(peers.present(), x_, state_);
     if (config_.has_outer)
       outer_step(peers);
@@ -126,11 +142,15 @@ class LocalSgd final : public PeerProtocol {
     const std::size_t first = state_ == MomentumState::kept, last = config_.has_outer ? 2 : 1;
     return {.needs_evaluations = period_.follows_loss(),
             .needs_epochs = period_.goes_by_epochs(),
-            .no_phase = period_.differs() ? "tau" : "",
+            .no_phase = period_.differs()             ? "tau"
+                        : config_.buckets.buckets > 1 ? "buckets"
+                                                      : "",
             .together = true,
             .sends_messages = true,
+            .parts = config_.buckets.buckets,
             .one_group = true,
             .goes_on_without = true,
+            .no_failures = config_.buckets.buckets > 1 ? "buckets" : "",
             .goes_back = !period_.follows_loss(),
             .keys_of_values = std::span(of_values).subspan(first, last - first),
             .may_be_phase = true};
@@ -145,19 +165,24 @@ class LocalSgd final : public PeerProtocol {
       live.push_back(x_);
   }
 
-  /// A round is the slowest learner's tau minibatches and a collective.
+  /// A round is the slowest learner's tau minibatches and what is visible of a collective.
   Theory theory(const Conditions& conditions) const override {
     Theory theory;
     theory.staleness = 0.0;
-    const double exchange = collective_time(conditions.network, everyone(learners_));
+    const double part = collective_time(conditions.network, everyone(learners_), buckets_.share());
+    const double exchange = config_.buckets.buckets * part;
     theory.exchange_time = exchange;
     theory.may_come_late = true;
     const auto tau = period_.constant();
     const auto slowest = tau ? slowest_of(conditions, *tau) : std::nullopt;
     if (!slowest) return theory;
-    theory.iteration_time = {{(slowest->high + exchange) / *tau,
-                              slowest->low == slowest->high ? Basis::exact : Basis::upper}};
     theory.in_step = *tau == 1 || (conditions.law && conditions.law->variance() == 0);
+    const bool together = theory.in_step || config_.buckets.buckets == 1;
+    const auto round =
+        together ? buckets_.time(slowest->high, conditions, part) : slowest->high + exchange;
+    if (round)
+      theory.iteration_time = {
+          {*round / *tau, together && slowest->low == slowest->high ? Basis::exact : Basis::upper}};
     theory.mean_follows_sync = theory.in_step && !config_.has_outer;
     return theory;
   }
@@ -174,13 +199,26 @@ class LocalSgd final : public PeerProtocol {
     most_ = tau_.greatest();
     waiting_ = 0;
     steps_.assign(learners_, 0);
+    buckets_.start();
+    in_last_ = 0;
     peers.compute_all();
+    if (config_.buckets.buckets == 1) return;
+    for (const std::uint32_t learner : peers.present()) look(peers, learner);
   }
 
+  /// Whether the minibatch that the learner has begun is the last of its round.
+  void look(Peers& peers, std::uint32_t learner) {
+    if (config_.buckets.buckets == 1 || steps_[learner] + 1 < tau_[learner]) return;
+    buckets_.begun(peers, learner);
+    if (++in_last_ == learners_) buckets_.await(peers, false);
+  }
+
+  bool are_done(const Peers& peers) const { return waiting_ >= peers.present().size(); }
+
   void go_on(Peers& peers) {
-    if (waiting_ < peers.present().size()) return;
+    if (!are_done(peers)) return;
     peers.send_models(peers.present(), x_);
-    peers.collective(peers.present(), 1, Payload::messages);
+    buckets_.await(peers, true);
   }
 
   /// What all hold.
@@ -219,6 +257,8 @@ class LocalSgd final : public PeerProtocol {
   bool messages_ = false;
   std::vector<std::uint32_t> steps_;  // [learner], since the average
   std::size_t waiting_ = 0;
+  Buckets buckets_;
+  std::uint32_t in_last_ = 0;  // learners in their last minibatch of the round, or beyond
 };
 
 void visit_outer(Fields& fields, Config& config) {
@@ -248,6 +288,7 @@ MakeProtocol read(Fields& fields, const Setting& setting) {
               "says nothing, as the optimiser keeps no state",
               "kept, or an optimiser with momentum, moments or ema");
   visit_outer(fields, config);
+  Buckets::visit(fields, config.buckets, "B: parts of a value, exchanged one after the other");
   if (!fields.good()) return {};
   return [config, learners = setting.learners] {
     return std::make_unique<LocalSgd>(config, learners);

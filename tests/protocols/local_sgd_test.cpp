@@ -167,4 +167,28 @@ TEST_CASE("local-sgd: a round takes tau minibatches and one collective") {
   CHECK(time("4") == doctest::Approx(81 + 20 * 0.5).epsilon(1e-12));
 }
 
+// Minibatches of 1 and 2; part 1 of 2 is there at .75 of the second one, at 1.75 and 3.5.
+TEST_CASE("local-sgd: parts of a value are exchanged while the last minibatches are computed") {
+  const auto time = [](const std::string& bytes, const std::string& more = "") {
+    return run_timing(point_from(R"({"cluster": {"learners": 2, "speeds": [1, 0.5], "runtime": )" +
+                                 one + R"(, "network": {"topology": "mesh", "bandwidth": 100,
+                                            "model_bytes": )" +
+                                 bytes + R"(}}, "protocol": {"kind": "local-sgd", "tau": 2)" +
+                                 more + R"(, "buckets": 2, "backward": 0.5},
+                                 "stop": {"updates": 20}})")
+                          .race())
+        .totals.time;
+  };
+  CHECK(time("20") == doctest::Approx(9 * (4 + 0.1) + 4).epsilon(1e-12));
+  CHECK(time("200") == doctest::Approx(9 * (3.5 + 2) + 4).epsilon(1e-12));
+  const Point halves = point_from(R"({"cluster": {"learners": 2, "speeds": [1, 0.5],
+      "runtime": )" + one + R"(, "network": {"topology": "mesh", "bandwidth": 100,
+      "model_bytes": 200}}, "protocol": {"kind": "local-sgd", "tau": [4, 1], "buckets": 2,
+      "backward": 0.5}, "stop": {"updates": 8}})");  // the second part at 4, after the first: 3.75
+  CHECK(run_timing(halves.race()).totals.time == doctest::Approx(3.75 + 2 + 4).epsilon(1e-12));
+  const std::string parts = R"({"kind": "local-sgd", "tau": 3, "outer": {"momentum": 0.5})";
+  CHECK(losses(trained(parts + R"(, "buckets": 4})", exponential, softmax, "10")) ==
+        losses(trained(parts + "}", exponential, softmax, "10")));
+}
+
 }  // namespace gradrace::local_sgd_test

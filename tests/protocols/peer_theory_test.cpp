@@ -84,8 +84,8 @@ void check_bound(std::uint32_t learners, const std::string& protocol,
   if (basis == Basis::lower) CHECK(measured >= 0.995 * bound.value);
 }
 
-std::string local_sgd(int tau) {
-  return R"({"kind": "local-sgd", "tau": )" + std::to_string(tau) + "}";
+std::string local_sgd(int tau, const std::string& more = "") {
+  return R"({"kind": "local-sgd", "tau": )" + std::to_string(tau) + more + "}";
 }
 std::string dasgd(int tau, int delay) {
   return R"({"kind": "dasgd", "tau": )" + std::to_string(tau) + R"(, "delay": )" +
@@ -190,6 +190,10 @@ TEST_CASE("theory of peers: buckets hide what the backward pass covers") {
       const double first = 1 - backward * (1 - 1.0 / buckets);
       check_exact(8, all_reduce(buckets, std::to_string(backward)), network,
                   std::max(first + buckets * part, 1 + part));
+      const std::string parts = R"(, "buckets": )" + std::to_string(buckets) + R"(, "backward": )" +
+                                std::to_string(backward);
+      check_exact(8, local_sgd(4, parts), network,
+                  (3 + std::max(first + buckets * part, 1 + part)) / 4);
     }
   }
 }

@@ -37,7 +37,11 @@ def known_to_fail(paper):
 
 # What no run shows.
 NOT_MODELLED = (
-    of_paper("ho2013", "7.lazy")
+    of_paper(
+        "douillard2025",
+        *(f"streaming.{what}-{model}-{cu}" for what in ("Streaming", "overlapped", "4-bit") for model in ("1B", "10B", "100B") for cu in (50, 80, 90, 95, 99)),
+    )
+    | of_paper("ho2013", "7.lazy")
     | of_paper("li2021", "T6.setup-1-0.919", "T7.setup-3", "O1.table")
     | of_paper("pan2017", "1.serial", "13.layers")
     | of_paper("zhang2016", "11.threads")
