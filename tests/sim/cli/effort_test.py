@@ -71,7 +71,7 @@ class Memory(ProgramTest):
         self.check(scenario(8, {"kind": "sync"}, 2))
 
     def test_of_many_runs(self):
-        self.check(scenario(8, {"kind": "sync"}, 2, replicas=200_000))
+        self.check(scenario(8, {"kind": "sync"}, 2, replicas=100_000))
 
 
 class Refusals(ProgramTest):
@@ -224,7 +224,7 @@ class Before(ProgramTest):
             self.assertEqual(sooner in told, is_told)
 
     def test_a_dry_run_knows_the_time_of_a_few_great_updates(self):
-        told, _ = self.call("run", self.write(scenario(16_777_216, {"kind": "sync"}, 2)), "--dry-run", "--jobs", "1")
+        told, _ = self.call("run", self.write(scenario(4_194_304, {"kind": "sync"}, 2)), "--dry-run", "--jobs", "1")
         self.assertNotIn("not known", told)
 
     def check_disk(self, *words):
@@ -235,14 +235,13 @@ class Before(ProgramTest):
         self.assertLess(abs(megabytes - real), 0.2 * real, (megabytes, real))
 
     def test_a_dry_run_tells_the_disk_of_compressed_files(self):
-        for of in (
-            scenario(8, {"kind": "async"}, 20_000, record={"trace": True}),
-            scenario(4, {"kind": "async"}, 20_000, record={"every_updates": 1}, **QUADRATIC),
-            scenario(200, {"kind": "k-sync", "k": 100}, 100, replicas=20),
+        for way, of in (
+            ("gzip", scenario(8, {"kind": "async"}, 20_000, record={"trace": True})),
+            ("zstd", scenario(4, {"kind": "async"}, 20_000, record={"every_updates": 1}, **QUADRATIC)),
+            ("zstd", scenario(200, {"kind": "k-sync", "k": 100}, 100, replicas=20)),
         ):
             self.write(of)
-            for way in ("gzip", "zstd"):
-                self.check_disk("--compress", way)
+            self.check_disk("--compress", way)
 
     def test_a_dry_run_makes_a_part_of_large_data(self):
         """And tells what all of it takes."""

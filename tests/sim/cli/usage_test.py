@@ -200,12 +200,12 @@ class BadScenarios(ProgramTest):
         for example in examples:
             self.call("validate", self.write(changed(scenario, **json.loads("{" + example + "}"))))
 
-    def test_100000_wrong_points_are_told_by_a_few(self):
-        sweep = {"protocol.k": [3 + i for i in range(100_000)]}
+    def test_20000_wrong_points_are_told_by_a_few(self):
+        sweep = {"protocol.k": [3 + i for i in range(20_000)]}
         path = self.write(changed(TIMING, stop={"updtes": 3}, sweep=sweep))
         _, told = self.call("validate", path, status=2)
         self.assertIn("protocol.k: must be 1 to 4 (cluster.learners), got 5", told)
-        self.assertIn("\n    and 99978 more of this key\n", told)
+        self.assertIn("\n    and 19978 more of this key\n", told)
         self.assertIn('did you mean "updates"?', told)
         self.assertLess(told.count("\n"), 40)
 
