@@ -25,4 +25,10 @@ inline const Measured* as_measured(const Distribution& law) {
   return dynamic_cast<const Measured*>(&law);
 }
 
+/// None of such a law.
+inline std::vector<std::shared_ptr<const Trace>> traces_of(const Distribution& law) {
+  const Measured* measured = as_measured(law);
+  return measured ? measured->traces() : std::vector<std::shared_ptr<const Trace>>{};
+}
+
 }  // namespace gradrace

@@ -112,9 +112,7 @@ class Mixture final : public Law, public Measured {
   std::vector<std::shared_ptr<const Trace>> traces() const override {
     std::vector<std::shared_ptr<const Trace>> all;
     for (const auto& part : parts_) {
-      const auto* measured = as_measured(*part);
-      if (measured == nullptr) continue;
-      const auto traces = measured->traces();
+      const auto traces = traces_of(*part);
       all.insert(all.end(), traces.begin(), traces.end());
     }
     return all;

@@ -5,11 +5,12 @@
 
 #include "distributions/ageing.h"
 #include "distributions/law.h"
+#include "distributions/measured.h"
 
 namespace gradrace {
 namespace {
 
-class Shifted final : public Law {
+class Shifted final : public Law, public Measured {
  public:
   Shifted(DistributionProduct law, double shift, double speed)
       : law_(std::move(law)), shift_(shift), speed_(speed) {}
@@ -38,6 +39,7 @@ class Shifted final : public Law {
     }
     return breaks;
   }
+  std::vector<std::shared_ptr<const Trace>> traces() const override { return traces_of(*law_); }
   DistributionProduct sum(std::uint32_t n) const override {
     const auto sum = law_->sum(n);
     return sum ? shifted(sum, n * shift_, speed_) : nullptr;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "distributions/measured.h"
+#include "sim/cli/scenario/group.h"
 #include "sim/cli/scenario/network/network.h"
 #include "sim/message_text.h"
 
@@ -153,9 +154,8 @@ std::vector<std::shared_ptr<const Trace>> Cluster::traces() const {
   if (transit.failures) laws.insert(laws.end(), {transit.failures->up, transit.failures->down});
   std::vector<std::shared_ptr<const Trace>> all;
   for (const auto& law : laws) {
-    const auto* measured = law ? as_measured(*law) : nullptr;
-    if (measured == nullptr) continue;
-    const auto traces = measured->traces();
+    if (!law) continue;
+    const auto traces = traces_of(*law);
     all.insert(all.end(), traces.begin(), traces.end());
   }
   return all;
@@ -170,6 +170,7 @@ void visit_cluster(Fields& fields, Cluster& cluster) {
   fields.integer("learners", cluster.learners, Need::required, between(1, 1 << 24),
                  "P: number of learners");
   visit_cluster_runtimes(fields, cluster.runtimes, cluster.learners);
+  visit_group(fields, cluster.runtimes);
   ClusterNetwork network;
   read_kind(fields, "network", topology_catalog(), network, Need::none,
             "the way between server and learners, or among learners (default: no time)");

@@ -107,6 +107,14 @@ WHOLE_CLUSTER = changed(
         "failures": {"up": GAMMA, "down": EXPONENTIAL},
     },
 )
+GROUP = {
+    "parallelism": "2.5-d",
+    "grid": [4, 4, 2],
+    "transformer": {"layers": 2, "batch": 4, "sequence": 4, "hidden": 8},
+    "per_node": 4,
+    "inside": {"latency": 0.01, "bandwidth": 5000},
+    "between": {"latency": 0.02, "bandwidth": 2000},
+}
 PLACES_OF_LAWS = [
     (TIMING, "cluster.runtime"),
     (at(at(TIMING, "cluster.runtime", None), "cluster.runtimes", [None, GAMMA]), "cluster.runtimes.0"),
@@ -170,6 +178,7 @@ VALUES = {
     "at": [[10], [0.5]],
     "deviations": [0, 0.2, 5],
     "slow": [{"learners": [0], "factor": 2}],
+    "grid": [[2, 2, 2], [1, 1, 2]],
 }
 
 
@@ -212,6 +221,7 @@ def subjects(root):
     """Scenarios, and the dotted path of the object in each whose keys are changed, with its schema."""
     sections, definitions = root["properties"], root["definitions"]
     yield WHOLE_CLUSTER, "cluster", sections["cluster"]
+    yield at(TIMING, "cluster.group", GROUP), "cluster.group", sections["cluster"]["properties"]["group"]
     for section in ("record", "stop"):
         yield TRAINING, section, sections[section]
     yield UNTRAINED, "stop", sections["stop"]
