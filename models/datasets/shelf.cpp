@@ -151,13 +151,6 @@ void DataShelf::note(const std::string& sentence) {
   notes_.insert(sentence);
 }
 
-std::string DataShelf::once(const std::string& name, const std::function<std::string()>& find) {
-  const std::lock_guard lock(mutex_);
-  const auto [text, is_new] = texts_.try_emplace(name);
-  if (is_new) text->second = find();
-  return text->second;
-}
-
 std::shared_ptr<const Dataset> DataShelf::get(const std::string& name,
                                               const std::function<Dataset()>& load) {
   const std::lock_guard lock(mutex_);

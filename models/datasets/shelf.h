@@ -19,8 +19,8 @@
 #include "models/datasets/dataset.h"
 #include "models/datasets/partition.h"
 #include "sim/catalog.h"
+#include "sim/python/python_class.h"
 #include "sim/reading/locator.h"
-#include "sim/reading/python_setting.h"
 
 namespace gradrace {
 
@@ -46,9 +46,8 @@ class DataShelf {
   bool data_used() const { return data_needed_ && !unused_; }
   bool data_needed() const { return data_needed_ && !missing_tolerated_; }
 
-  /// How a model's Python is run.
-  void set_python(PythonSetting python) { python_ = std::move(python); }
-  const PythonSetting& python() const { return python_; }
+  /// That the scenario names.
+  PythonFiles& python() { return python_; }
 
   /// Whom a training set is dealt out to where there is a partition.
   void share_among(const Sharers& sharers) { sharers_ = sharers; }
@@ -80,16 +79,13 @@ class DataShelf {
   std::set<std::string> notes() const;
   void note(const std::string& sentence);
 
-  /// The text of that name, as `find` gave it at the first call.
-  std::string once(const std::string& name, const std::function<std::string()>& find);
-
   /// The data set of that name, made by `load` at the first call; std::runtime_error where it
   /// does not fit into memory.  Safe from several threads.
   std::shared_ptr<const Dataset> get(const std::string& name, const std::function<Dataset()>& load);
 
  private:
   Locator locator_;
-  PythonSetting python_;
+  PythonFiles python_;
   Sharers sharers_;
   std::size_t threads_ = 1;
   double most_made_ = std::numeric_limits<double>::infinity();
@@ -98,7 +94,6 @@ class DataShelf {
   std::set<MissingPlace> missing_;
   mutable std::mutex mutex_;
   std::set<std::string> notes_;
-  std::map<std::string, std::string> texts_;
   std::map<std::string, std::shared_ptr<const Dataset>> shelf_;
   std::set<std::string> too_large_;  // for memory
 };

@@ -1,9 +1,5 @@
 #include <algorithm>
-#include <array>
 #include <deque>
-#include <fstream>
-#include <iterator>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -15,14 +11,10 @@
 
 #include "models/model/model.h"
 #include "models/python/python_worker.h"
-#include "sim/check.h"
-#include "sim/hash.h"
 #include "sim/random.h"
 
 namespace gradrace {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr Page page{
     "python",
@@ -51,8 +43,6 @@ make one part.  Libraries get one thread (OMP_NUM_THREADS and its like, unless s
 
 struct PythonConfig {
   PythonClass python;
-  std::string missing;  // why the file is not there; empty: it is
-  std::string hash;     // of the file
   PerLearner minibatch = 32;
   Sampling sampling = Sampling::iid;
   std::function<void(const std::string& note)> note;  // from any thread
@@ -68,12 +58,10 @@ class PythonWorkers {
     std::erase_if(idle_, [this](const Idle& one) { return one.of == this; });
   }
 
-  bool may_start() const {
-    return config_.python.setting.use == PythonUse::run && config_.missing.empty();
-  }
+  bool may_start() const { return config_.python.may_run(); }
 
   std::unique_ptr<PythonWorker> take() {
-    if (!config_.missing.empty()) throw MissingData(config_.missing);
+    if (!config_.python.missing.empty()) throw MissingData(config_.python.missing);
     if (config_.python.setting.use != PythonUse::run)
       throw std::runtime_error(config_.python.file.string() + ": is not imported by this command");
     {
@@ -200,12 +188,12 @@ class PythonSpec final : public ModelSpec {
   bool looks_at_rows() const override { return false; }
   bool has_test_error() const override { return true; }
   std::string data_hash() const override {
-    if (!config_.missing.empty()) throw MissingData(config_.missing);
-    return config_.hash;
+    if (!config_.python.missing.empty()) throw MissingData(config_.python.missing);
+    return config_.python.hash;
   }
   std::unique_ptr<Model<float>> make_float32() const override { return make<float>(); }
   std::unique_ptr<Model<double>> make_float64() const override { return make<double>(); }
-  const std::string& precision() const override { return config_.python.precision; }
+  const std::string& precision() const override { return config_.python.words.front(); }
 
  private:
   template <class Real>
@@ -217,68 +205,30 @@ class PythonSpec final : public ModelSpec {
   std::shared_ptr<PythonWorkers> workers_;
 };
 
-std::string content_of(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-/// Both without symbolic links.
-bool is_below(const fs::path& file, const fs::path& folder) {
-  const auto [in_folder, in_file] = std::ranges::mismatch(folder, file);
-  return in_folder == folder.end();
-}
-
-/// Complains of a file that may not be run, and of one that cannot.
-void check_file(Fields& fields, const PythonClass& python, DataShelf& shelf) {
-  const PythonSetting& setting = python.setting;
-  if (setting.use == PythonUse::leave) return;
-  if (!setting.below.empty() && setting.of_manifest)
-    return fields.complain("file", "is Python, and a manifest runs none by itself",
-                           "--allow-python, if you trust " + python.file.string());
-  if (!setting.below.empty() && !is_below(python.file, setting.below))
-    return fields.complain(
-        "file", "is Python outside the scenario's folder " + setting.below.string(),
-        "a file below it; or --allow-python, if you trust " + python.file.string());
-  const std::string fault = shelf.once("python " + python.file.string() + " " + python.name,
-                                       [&python] { return PythonWorker::fault_of(python); });
-  if (!fault.empty()) fields.complain("class", fault);
-}
-
 ModelProduct read(Fields& fields, DataShelf& shelf) {
   constexpr std::string_view samplings[] = {"iid", "epoch"};
   constexpr std::string_view precisions[] = {"float32", "float64"};
   PythonConfig config;
   config.note = [&shelf](const std::string& note) { shelf.note(note); };
   PythonClass& python = config.python;
-  python.setting = shelf.python();
-  Location location;
+  python.kind = &python_model;
+  python.words = {"float32"};
   std::string sampling = "iid";
-  fields.path("file", location, Need::required, "Python file");
-  fields.text("class", python.name, Need::required, "class in it");
-  fields.any_object("arguments", python.arguments, "of the class, by their names");
+  const Location location = visit_python_class(fields, python);
   fields.per_learner("minibatch", config.minibatch, Need::defaulted, at_least(1),
                      "samples m of one gradient", minibatch_of_learners);
   fields.choice("sampling", sampling, samplings, Need::defaulted,
                 "rows with replacement, or each once in a learner's epoch");
-  fields.choice("precision", python.precision, precisions, Need::defaulted, "of w and gradients");
-  fields.real("timeout", python.timeout, Need::defaulted, between(1e-3, 1e7),
-              "seconds of a clock on the wall that a call may take");
+  fields.choice("precision", python.words.front(), precisions, Need::defaulted,
+                "of w and gradients");
+  visit_timeout(fields, python);
   if (!fields.good()) return nullptr;
-  if (std::ranges::any_of(python.name, [](unsigned char c) { return c <= ' '; }))
-    fields.complain("class", "is no name of Python");
   config.sampling = sampling == "epoch" ? Sampling::epoch : Sampling::iid;
-  python.file = location.found;
-  if (fs::is_regular_file(location.found)) {
-    python.source = content_of(location.found);
-    Hash hash;
-    hash.add_bytes(python.source);
-    config.hash = hash.hex();
-    if (shelf.data_used()) check_file(fields, python, shelf);
-  } else {
-    const MissingPlace missing{"file", location.name, location.looked_at};
-    config.missing = missing.text();
-    shelf.note_missing(missing);
-    if (shelf.data_needed()) fields.lacks("file", missing);
+  const auto missing =
+      read_python_file(fields, python, location, shelf.python(), shelf.data_used());
+  if (missing) {
+    shelf.note_missing(*missing);
+    if (shelf.data_needed()) fields.lacks("file", *missing);
   }
   if (!fields.good()) return nullptr;
   return std::make_shared<PythonSpec>(std::move(config));

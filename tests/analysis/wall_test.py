@@ -11,7 +11,7 @@ OTHERS = {
     "asked.py": "what gradrace asks",
     "plots/whole.py": "files that are being written",
     "plots/stamp.py": "what it has drawn",
-    "models/worker.py": "a user's model",
+    "python/user_class.py": "a user's class",
     "reproduce/overview.py": "verdicts of papers",
     "reproduce/outputs.py": "values digitised from papers",
     "reproduce/table.py": "tables beside a paper's package",

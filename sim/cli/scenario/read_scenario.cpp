@@ -150,7 +150,7 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
 static PythonSetting python_setting(const std::filesystem::path& file, bool is_manifest,
                                     const ScenarioChanges& changes) {
   PythonSetting setting{.interpreter = python_program(),
-                        .worker = home() / "analysis" / "models" / "worker.py",
+                        .workers = home() / "analysis" / "python",
                         .of_manifest = is_manifest,
                         .use = changes.python};
   const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
@@ -233,7 +233,7 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
   const auto shelf = std::make_shared<DataShelf>(std::filesystem::absolute(file).parent_path(),
                                                  changes.data_folder);
   if (changes.data_may_lack) shelf->tolerate_missing();
-  shelf->set_python(python_setting(file, is_manifest, changes));
+  shelf->python().setting = python_setting(file, is_manifest, changes);
   const Sweep sweep(base, shelf->locator());
   std::vector<Problem> problems = sweep.problems();
   const std::vector<Problem> without_effect = changes_without_effect(sweep, changes);

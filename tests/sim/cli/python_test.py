@@ -431,7 +431,7 @@ def workers(folder):
             words = (process / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if any(word.endswith(b"models/worker.py") for word in words) and os.fsencode(folder / "model.py") in words:
+        if any(word.endswith(b"python/model_worker.py") for word in words) and os.fsencode(folder / "model.py") in words:
             found.append(process.name)
     return found
 
