@@ -4,14 +4,15 @@ namespace gradrace {
 
 extern const DistributionEntry deterministic_entry, uniform_entry, exponential_entry,
     shifted_exponential_entry, pareto_entry, weibull_entry, gamma_entry, lognormal_entry,
-    normal_entry, hyperexponential_entry, two_point_entry, mixture_entry, empirical_entry;
+    normal_entry, hyperexponential_entry, two_point_entry, mixture_entry, empirical_entry,
+    roofline_entry;
 
 const DistributionCatalog& distribution_catalog() {
   static constexpr const DistributionEntry* entries[] = {
       &deterministic_entry, &uniform_entry,          &exponential_entry, &shifted_exponential_entry,
       &pareto_entry,        &weibull_entry,          &gamma_entry,       &lognormal_entry,
       &normal_entry,        &hyperexponential_entry, &two_point_entry,   &mixture_entry,
-      &empirical_entry};
+      &empirical_entry,     &roofline_entry};
   static constexpr DistributionCatalog catalog{"distributions", "distribution", entries};
   return catalog;
 }

@@ -169,6 +169,9 @@ FamilyEstimate fit_two_point(const Sample& sample) {
 }
 
 FamilyEstimate no_family(const Sample&) { return refuse("has no parameters of its own"); }
+FamilyEstimate no_work(const Sample&) {
+  return refuse("is of work and rates, which no time tells");
+}
 
 }  // namespace
 
@@ -198,6 +201,7 @@ std::span<const Estimator> estimators() {
       {"two-point", fit_two_point},
       {"mixture", no_family},
       {"empirical", no_family},
+      {"roofline", no_work},
   };
   return all;
 }

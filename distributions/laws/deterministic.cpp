@@ -1,6 +1,7 @@
+#include "distributions/laws/deterministic.h"
+
 #include <vector>
 
-#include "distributions/catalog.h"
 #include "distributions/law.h"
 
 namespace gradrace {
@@ -15,6 +16,9 @@ constexpr Page page{
 
 class Deterministic final : public Law {
  public:
+  Deterministic() = default;
+  explicit Deterministic(double value) : value_(value) {}
+
   void visit(Fields& fields) {
     fields.real("value", value_, Need::required, positive(), "X in every draw");
   }
@@ -27,11 +31,7 @@ class Deterministic final : public Law {
   double inverse_survival(double) const override { return value_; }
   double expected_order_statistic(std::uint32_t, std::uint32_t) const override { return value_; }
   Ageing ageing() const override { return Ageing::new_longer; }
-  DistributionProduct sum(std::uint32_t n) const override {
-    Deterministic sum;
-    sum.value_ = n * value_;
-    return std::make_shared<Deterministic>(sum);
-  }
+  DistributionProduct sum(std::uint32_t n) const override { return make_deterministic(n * value_); }
   std::vector<double> breaks() const override { return {value_}; }
 
  private:
@@ -39,6 +39,10 @@ class Deterministic final : public Law {
 };
 
 }  // namespace
+
+DistributionProduct make_deterministic(double value) {
+  return std::make_shared<Deterministic>(value);
+}
 
 extern const DistributionEntry deterministic_entry{page, read_distribution<Deterministic>};
 

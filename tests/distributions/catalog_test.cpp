@@ -12,11 +12,11 @@
 namespace gradrace::catalog_test {
 namespace {
 
-TEST_CASE("distribution catalog: the thirteen names of the contract, in its order") {
+TEST_CASE("distribution catalog: the fourteen names of the contract, in its order") {
   const std::vector<std::string_view> names{
       "deterministic", "uniform",   "exponential", "shifted-exponential", "pareto",    "weibull",
       "gamma",         "lognormal", "normal",      "hyperexponential",    "two-point", "mixture",
-      "empirical"};
+      "empirical",     "roofline"};
   CHECK(distribution_catalog().names() == names);
   CHECK(distribution_catalog().discriminator == "distribution");
 }
@@ -94,6 +94,17 @@ TEST_CASE("distribution catalog: a law that cannot be is refused at the key that
            "parts": [{"distribution": "mixture", "weights": [1],
                       "parts": [{"distribution": "pareto", "scale": 1, "shape": 0.9}]}]})",
        "runtime.parts[0].parts[0].shape", "> 1"},
+      {R"({"distribution": "roofline", "flop": 0, "flop_rate": 1})", "runtime.flop", "> 0"},
+      {R"({"distribution": "roofline", "flop": 1})", "runtime.flop_rate", "missing"},
+      {R"({"distribution": "roofline", "flop": 1, "flop_rate": 1, "bytes": 2})", "runtime.bytes",
+       "without the other"},
+      {R"({"distribution": "roofline", "flop": 1, "flop_rate": 1, "bandwidth": 2})",
+       "runtime.bandwidth", "without the other"},
+      {R"({"distribution": "roofline", "flop": 1e200, "flop_rate": 1e-200})", "runtime.flop",
+       "makes a minibatch take"},
+      {R"({"distribution": "roofline", "flop": 1, "flop_rate": 1, "jitter":
+           {"distribution": "empirical", "path": "times.csv", "column": "time", "mode": "replay"}})",
+       "runtime.jitter", "independently"},
       {R"({"distribution": "exponentail", "mean": 1})", "runtime.distribution", "exponentail"},
   };
   for (const auto& bad : bads) {

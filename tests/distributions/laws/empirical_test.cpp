@@ -232,6 +232,13 @@ TEST_CASE("empirical: a mixture names the traces of its parts") {
   CHECK(as_measured(*law_of(R"({"distribution": "exponential", "mean": 1})")) == nullptr);
 }
 
+TEST_CASE("empirical: a roofline names the trace of its jitter") {
+  const auto roofline =
+      law_of(R"({"distribution": "roofline", "flop": 1, "flop_rate": 2, "jitter": )" +
+             five().json() + "}");
+  CHECK(as_measured(*roofline)->traces().front()->size() == 5);
+}
+
 /// Sixty times of each of four learners: speed times exp(slow part + fast part), the slow part an
 /// AR(1) of correlation 0.7 and standard deviation 0.1, the fast one independent, 0.05; four
 /// decimals.

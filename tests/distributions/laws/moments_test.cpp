@@ -56,6 +56,13 @@ TEST_CASE("distributions: mean and variance are those of the textbook") {
            {"distribution": "deterministic", "value": 4},
            {"distribution": "exponential", "mean": 2}]})",
        2.5, 0.25 * 16 + 0.75 * 8 - 6.25},
+      {R"({"distribution": "roofline", "flop": 6, "flop_rate": 2})", 3, 0},
+      {R"({"distribution": "roofline", "flop": 6, "flop_rate": 2, "bytes": 20, "bandwidth": 4,
+           "jitter": {"distribution": "gamma", "mean": 2, "cv": 0.5}})",
+       10, 25},
+      {R"({"distribution": "roofline", "flop": 6, "flop_rate": 2, "bytes": 8, "bandwidth": 4,
+           "jitter": {"distribution": "uniform", "low": 1, "high": 3}})",
+       6, 3},
   };
   for (const auto& [json, mean, variance] : known) {
     CAPTURE(std::string(json));
