@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "protocols/averages/buckets.h"
+#include "sim/layers.h"
 #include "sim/make_protocol.h"
 
 namespace gradrace {
@@ -20,6 +22,12 @@ it, is there at
 
 of the minibatch's time, and is exchanged when all learners have it and the part before is done.
 
+With `cluster.network.layers` these parts are the gradients of layers, from the last one on, whose
+shares of the passes are those of their `flop`; with equal layers they are buckets.  As one channel
+takes them in that order, the first layer's comes last, and the next forward pass waits for nothing
+else.  Layers that are divided among learners (`parallelism`) also exchange what goes into them, for
+which all computing waits; it counts as waiting when the minibatch has ended.
+
 With `accumulate` m > 1 a learner computes m minibatches at the value that all hold, one after
 another, before the exchange; the update has the mean of all P m gradients, and what is sent is as
 large as one.
@@ -33,7 +41,8 @@ tau >= `every`, C = `cost` and F = `reform`, a step takes
     (M' + S) exp(F / M') (exp((tau + C) / M') - 1) / w,  S = M' ((1 + R / M)^P - 1))",
     .source =
         "Patarasuk, Yuan, J. Parallel Distrib. Comput. 2009; Sergeev, Del Balso, arXiv "
-        "1802.05799 (Horovod); buckets: Li et al., VLDB 2020 (PyTorch DDP)",
+        "1802.05799 (Horovod); buckets: Li et al., VLDB 2020 (PyTorch DDP); layers: Das et al., "
+        "arXiv 1602.06709",
     .example = R"({"kind": "all-reduce"})"};
 
 class AllReduce final : public PeerProtocol {
@@ -41,13 +50,14 @@ class AllReduce final : public PeerProtocol {
   struct Config : Buckets::Config {
     std::uint32_t accumulate = 1;
   };
-  static void visit(Fields& fields, Config& config, std::uint32_t) {
+  static void visit(Fields& fields, Config& config) {
     Buckets::visit(fields, config, "B: parts of a gradient, exchanged one after the other");
     fields.integer("accumulate", config.accumulate, Need::defaulted, between(1, 1e6),
                    "m: minibatches of a learner in an update");
-    if (config.accumulate > 1 && config.buckets > 1)
-      fields.complain("accumulate", "does not go with buckets, which begin in the last minibatch",
-                      "1, or buckets: 1");
+    if (config.accumulate > 1 && (config.buckets > 1 || config.of_layers))
+      fields.complain(
+          "accumulate", "does not go with buckets, which begin in the last minibatch",
+          config.of_layers ? "1, or without cluster.network.layers" : "1, or buckets: 1");
   }
 
   AllReduce(const Config& config, std::uint32_t learners)
@@ -63,34 +73,35 @@ class AllReduce final : public PeerProtocol {
     arrived_.push_back(arrival);
     if (config_.accumulate > 1 && ++made_[arrival.learner] % config_.accumulate != 0)
       return peers.compute(arrival.learner);
-    if (are_all_there()) buckets_.await(peers, true);
+    if (are_all_there() && buckets_.computed(peers)) step(peers);
   }
 
   void on_leave(Peers& peers, std::uint32_t learner) override {
     std::erase_if(arrived_, [&](const GradientFacts& its) { return its.learner == learner; });
     made_[learner] = 0;
     members_ = static_cast<std::uint32_t>(peers.present().size());
-    if (are_all_there()) buckets_.await(peers, true);
+    if (are_all_there() && buckets_.computed(peers)) step(peers);
   }
   void on_return(Peers&, std::uint32_t) override {}  // it comes in when a step begins
 
   std::unique_ptr<PeerProtocol> copy() const override { return std::make_unique<AllReduce>(*this); }
 
-  void on_timer(Peers& peers) override { buckets_.exchange(peers); }
+  void on_timer(Peers& peers) override {
+    if (buckets_.go_on(peers)) step(peers);
+  }
 
   void on_exchange(Peers& peers, std::uint32_t) override {
-    if (!buckets_.ended()) return buckets_.await(peers, are_all_there());
-    peers.step_all(arrived_);
-    begin(peers);
+    if (buckets_.ended(peers) && buckets_.await(peers, are_all_there())) step(peers);
   }
 
   Traits traits() const override {
     return {.no_phase = config_.accumulate > 1 ? "accumulate" : "",
             .together = true,
             .sends_messages = true,
-            .parts = config_.buckets,
+            .parts = config_.parts(),
             .one_value = true,
-            .one_group = true,
+            .by_layer = true,
+            .one_group = !is_divided(),
             .goes_on_without = true,
             .no_failures = config_.buckets > 1 ? "buckets" : "",
             .goes_back = true,
@@ -103,6 +114,13 @@ class AllReduce final : public PeerProtocol {
     Theory theory;
     theory.staleness = 0.0;
     theory.in_step = theory.mean_follows_sync = true;
+    if (config_.of_layers) {
+      theory.exchange_time = 0;
+      for (const StepExchange& exchange : *config_.of_layers)
+        *theory.exchange_time += time_of(exchange, conditions);
+      theory.iteration_time = step_time(*config_.of_layers, config_.backward, conditions);
+      return theory;
+    }
     const double part = collective_time(conditions.network, everyone(learners_), buckets_.share());
     theory.exchange_time = config_.buckets * part;
     if (config_.accumulate > 1) {
@@ -118,6 +136,11 @@ class AllReduce final : public PeerProtocol {
   }
 
  private:
+  bool is_divided() const {
+    return config_.of_layers &&
+           std::ranges::any_of(*config_.of_layers,
+                               [](const StepExchange& one) { return one.members > 0; });
+  }
   bool are_all_there() const { return arrived_.size() == k(); }
 
   void begin(Peers& peers) {
@@ -125,9 +148,14 @@ class AllReduce final : public PeerProtocol {
     buckets_.start();
     peers.compute_all();
     members_ = static_cast<std::uint32_t>(peers.present().size());
-    if (config_.buckets == 1) return;
+    if (!buckets_.begins_early()) return;
     for (const std::uint32_t learner : peers.present()) buckets_.begun(peers, learner);
     buckets_.await(peers, false);
+  }
+
+  void step(Peers& peers) {
+    peers.step_all(arrived_);
+    begin(peers);
   }
 
   const Config config_;
@@ -138,8 +166,20 @@ class AllReduce final : public PeerProtocol {
   Buckets buckets_;
 };
 
+MakeProtocol read(Fields& fields, const Setting& setting) {
+  AllReduce::Config config;
+  if (setting.layers)
+    config.of_layers = std::make_shared<const std::vector<StepExchange>>(
+        exchanges_of(*setting.layers, setting.learners));
+  AllReduce::visit(fields, config);
+  if (!fields.good()) return {};
+  return [config, learners = setting.learners] {
+    return std::make_unique<AllReduce>(config, learners);
+  };
+}
+
 }  // namespace
 
-extern const ProtocolEntry all_reduce_entry{page, read_protocol<AllReduce>};
+extern const ProtocolEntry all_reduce_entry{page, read};
 
 }  // namespace gradrace

@@ -113,10 +113,10 @@ class LocalSgd final : public PeerProtocol {
     go_on(peers);
   }
 
-  void on_timer(Peers& peers) override { buckets_.exchange(peers); }
+  void on_timer(Peers& peers) override { buckets_.go_on(peers); }
 
   void on_exchange(Peers& peers, std::uint32_t) override {
-    if (!buckets_.ended()) return buckets_.await(peers, are_done(peers));
+    if (!buckets_.ended(peers) || !buckets_.await(peers, are_done(peers))) return;
     peers.average_sent(peers.present(), x_, state_);
     if (config_.has_outer)
       outer_step(peers);
@@ -218,7 +218,7 @@ class LocalSgd final : public PeerProtocol {
   void go_on(Peers& peers) {
     if (!are_done(peers)) return;
     peers.send_models(peers.present(), x_);
-    buckets_.await(peers, true);
+    buckets_.computed(peers);
   }
 
   /// What all hold.

@@ -35,6 +35,7 @@ struct Setting {
   double fastest = 0;          // time of a minibatch of the fastest learner; 0: not known
   // [learner]: means of independent runtimes; empty: not known.
   std::function<std::vector<double>()> means = {};
+  std::shared_ptr<const Layers> layers = {};  // that all-reduce exchanges; null: none
 };
 
 using ProtocolEntry = Entry<MakeProtocol, const Setting&>;

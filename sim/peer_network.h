@@ -2,10 +2,13 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <vector>
 
 namespace gradrace {
+
+struct Layers;
 
 /// A message of S bytes takes latency + S / bandwidth.
 struct Link {
@@ -28,6 +31,7 @@ struct PeerNetwork {
   std::vector<std::uint32_t> ring = {};         // [learner]: its place in rings; empty: its number
   bool shared = true;                           // exchanges divide a NIC's bandwidth
   double model_bytes = 0;
+  std::shared_ptr<const Layers> layers = {};  // whose parameters these are; null: not said
   Collective collective = Collective::ring;
   double communicator_setup = 0;     // time
   std::uint32_t communicators = 60;  // that are kept

@@ -53,6 +53,7 @@ struct Traits {
   bool sends_messages = false;        // all that it exchanges may be messages,
   std::uint32_t parts = 1;            // each in so many parts
   bool one_value = false;             // learners have one value, the optimiser's state included
+  bool by_layer = false;              // it exchanges layer by layer where a network has layers
   bool asks_for_groups = false;       // which may be in conflict
   bool one_group = false;             // all learners, in every exchange
   bool goes_on_without = false;       // learners may fail: see PeerProtocol::on_leave()

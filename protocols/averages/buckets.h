@@ -2,31 +2,45 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "sim/peer_network.h"
 #include "sim/peer_protocol.h"
 #include "sim/reading/fields.h"
+#include "sim/step_exchange.h"
 
 namespace gradrace {
 
-/// What all learners exchange after a minibatch of each, in parts, of which part b of B is there at
+/// What all learners exchange in a minibatch that they make together, in parts, of which part b of
+/// B equal ones is there at
 ///
 ///     1 - backward (1 - b / B)
 ///
-/// of a learner's minibatch, and is exchanged when all have it and the part before is done.
+/// of a learner's minibatch; or layer by layer.  A part is exchanged when all have it and the part
+/// before is done.
 class Buckets {
  public:
   struct Config {
     std::uint32_t buckets = 1;
     double backward = 2.0 / 3;
+    std::shared_ptr<const std::vector<StepExchange>> of_layers = {};  // null: buckets
+
+    std::uint32_t parts() const {
+      return of_layers ? static_cast<std::uint32_t>(of_layers->size()) : buckets;
+    }
   };
   static void visit(Fields& fields, Config& config, std::string_view of_buckets) {
     fields.integer("buckets", config.buckets, Need::defaulted, between(1, 1e6), of_buckets);
     fields.real("backward", config.backward, Need::defaulted, between(0, 1),
                 "share of a minibatch's time that is its backward pass");
-    fields.idle("backward", config.buckets == 1 && config.backward != Config().backward,
+    fields.idle("buckets", config.of_layers && config.buckets > 1,
+                "says nothing where each layer is exchanged (cluster.network.layers)",
+                "without it, or without layers");
+    fields.idle("backward",
+                config.buckets == 1 && !config.of_layers && config.backward != Config().backward,
                 "says nothing of one bucket, which is exchanged when all is computed",
                 "buckets from 2 on");
   }
@@ -38,39 +52,56 @@ class Buckets {
   /// Before those minibatches.
   void start() {
     part_ = 0;
-    under_way_ = false;
-    ready_.assign(config_.buckets - 1, 0);
+    under_way_ = 0;
+    held_ = 0;
+    ready_.assign(config_.parts() + 1, 0);
   }
+
+  /// Whether anything begins before all have computed.
+  bool begins_early() const { return !waits_for_all(); }
 
   /// The learner has begun its own.
   void begun(const Peers& peers, std::uint32_t learner) {
-    const double length = peers.due(learner) - peers.time();
-    for (std::uint32_t b = 1; b < config_.buckets; ++b) {
-      const double there = 1 - config_.backward * (1 - static_cast<double>(b) / config_.buckets);
-      ready_[b - 1] = std::max(ready_[b - 1], peers.time() + there * length);
+    const double due = peers.due(learner), length = due - peers.time();
+    for (std::uint32_t number = 0; number < config_.parts(); ++number) {
+      const double there = part(number).begins(config_.backward);
+      ready_[number] = std::max(ready_[number], peers.time() + there * length);
     }
+    ready_.back() = std::max(ready_.back(), due);
   }
 
-  /// All have: the next part is exchanged when all have it, of which the timer tells, the last
-  /// one if they are done.
-  void await(Peers& peers, bool are_done) {
-    if (under_way_) return;
-    if (part_ + 1 < config_.buckets)
-      peers.timer(std::max(peers.time(), ready_[part_]));
-    else if (are_done)
-      exchange(peers);
+  /// All have begun, or a part is exchanged: of the next one the timer tells, unless it waits for
+  /// all to have computed.  Whether all is done.
+  bool await(Peers& peers, bool all_have_computed) {
+    if (under_way_ > 0) return false;
+    if (waits_for_all()) return all_have_computed && go_on(peers);
+    peers.timer(std::max(peers.time(), ready_[part_] + held_));
+    return false;
   }
 
-  void exchange(Peers& peers) {
-    ++part_;
-    under_way_ = true;
-    peers.collective(peers.present(), share(), Payload::messages);
+  /// All have computed.  Whether all is done.
+  bool computed(Peers& peers) { return under_way_ == 0 && waits_for_all() && go_on(peers); }
+
+  /// The next part is exchanged.  True: there is none.
+  bool go_on(Peers& peers) {
+    if (part_ == config_.parts()) return true;
+    const StepExchange next = part(part_++);
+    under_way_ = next.members > 0 ? next.groups(peers.learners()) : 1;
+    if (next.members == 0) {
+      peers.collective(peers.present(), next.share, Payload::messages);
+      return false;
+    }
+    for (std::uint32_t number = 0; number < under_way_; ++number)
+      peers.collective(next.group(number, peers.learners()), next.share,
+                       next.holds ? Payload::models : Payload::messages);
+    return false;
   }
 
-  /// An exchange has ended; whether it was the last.
-  bool ended() {
-    under_way_ = false;
-    return part_ == config_.buckets;
+  /// An exchange has ended; whether it was the last of its part.
+  bool ended(const Peers& peers) {
+    if (--under_way_ > 0) return false;
+    if (part(part_ - 1).holds) held_ = peers.time() - ready_[part_ - 1];
+    return true;
   }
 
   /// Time of so much computing of all, the last of it the slowest learner's minibatch M, which they
@@ -91,10 +122,22 @@ class Buckets {
   }
 
  private:
+  StepExchange part(std::uint32_t number) const {
+    if (config_.of_layers) return (*config_.of_layers)[number];
+    const double B = config_.buckets;
+    return {.backward = (number + 1) / B, .share = share()};
+  }
+  /// What comes next; of other things the timer tells.
+  bool waits_for_all() const {
+    if (held_ > 0) return false;
+    return part_ == config_.parts() || (part_ + 1 == config_.parts() && part(part_).backward == 1);
+  }
+
   const Config config_;
-  std::uint32_t part_ = 0;  // begun
-  bool under_way_ = false;
-  std::vector<double> ready_;  // [b - 1]: when all have part b, but for the last
+  std::uint32_t part_ = 0;       // begun
+  std::uint32_t under_way_ = 0;  // groups
+  double held_ = 0;              // for so long computing has waited
+  std::vector<double> ready_;    // when all would have computed so far; the last: all
 };
 
 }  // namespace gradrace

@@ -8,6 +8,7 @@
 #include "distributions/integrand_budget.h"
 #include "models/optimiser/optimiser.h"
 #include "models/quadratic.h"
+#include "sim/layers.h"
 #include "sim/message_text.h"
 
 namespace gradrace {
@@ -181,6 +182,7 @@ std::optional<PeerNetwork> Point::network_of_gradients() const {
 std::vector<std::string> Point::data_hashes() const {
   std::vector<std::string> hashes;
   for (const auto& trace : cluster.traces()) hashes.push_back(trace->hash);
+  if (cluster.peers && cluster.peers->layers) hashes.push_back(cluster.peers->layers->hash);
   const std::string hash = with_model() ? model->data_hash() : "";
   if (!hash.empty()) hashes.push_back(hash);
   return hashes;

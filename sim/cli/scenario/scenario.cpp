@@ -285,7 +285,8 @@ void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool
       point.cluster.peers ? point.cluster.peers->per_node : 0,
       !layout_of({&point.first_plan.rule, 1}, 1, {}).only_w(),
       point.cluster.runtimes.fastest(point.cluster.learners, point.samples()),
-      [&point] { return point.cluster.runtimes.means(point.cluster.learners, point.samples()); }};
+      [&point] { return point.cluster.runtimes.means(point.cluster.learners, point.samples()); },
+      point.cluster.peers ? point.cluster.peers->layers : nullptr};
   read_kind<MakeProtocol, const Setting&>(fields, "protocol", protocol_catalog(),
                                           point.make_protocol, Need::required,
                                           "how learners are synchronised", setting);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "protocols/catalog.h"
+#include "sim/layers.h"
 #include "sim/message_text.h"
 
 namespace gradrace {
@@ -95,6 +96,23 @@ void examine_cards(Fields& fields, const PeerNetwork& network, std::uint32_t lea
   examine("shared", network.shared, "false, or per_node below cluster.learners");
 }
 
+bool is_by_layer(const AnyProtocol& protocol) {
+  return !protocol.has_server() && protocol->traits().by_layer;
+}
+
+void check_layers(Fields& fields, const Point& point, const AnyProtocol& protocol) {
+  const std::string key = "cluster.network.layers";
+  if (!is_by_layer(protocol))
+    fields.complain(key, "are exchanged one by one, and this protocol exchanges whole models",
+                    "without it; or " + protocols_with(is_by_layer));
+  if (point.cluster.transit.failures)
+    fields.complain(key, "do not go with learners that fail (cluster.failures)",
+                    "without it, or no failures");
+  if (point.with_compression() && point.cluster.peers->layers->parallelism != Parallelism::data)
+    fields.complain("compression", "does not go with layers that are divided among learners",
+                    "without it, or cluster.network.layers with parallelism: data");
+}
+
 bool goes_on_without(const AnyProtocol& protocol) {
   return !protocol.has_server() && protocol->traits().goes_on_without;
 }
@@ -157,6 +175,7 @@ void check_peers(Fields& fields, const Point& point, const AnyProtocol& protocol
   if (point.cluster.peers) {
     examine_collectives(fields, *point.cluster.peers, protocol);
     examine_cards(fields, *point.cluster.peers, learners);
+    if (point.cluster.peers->layers) check_layers(fields, point, protocol);
   }
   fields.idle("theory.gamma", true, "is for stale gradients of one model, that of a server",
               std::string(or_server));

@@ -21,6 +21,7 @@ GAMMA = {"distribution": "gamma", "mean": 1, "cv": 0.4}
 # Of two learners each; the second column is the first in another order.
 TIMES = "time,other,worker,node\n" + "".join(f"{0.3 + (7 * i) % 11 / 10},{0.4 + (5 * i) % 7 / 9},{i % 2},{i // 20}\n" for i in range(40))
 TABLE = "a,b,d,c\n" + "".join(f"{(3 * i) % 7},{(5 * i) % 4},{i % 3},{(i // 3) % 4}\n" for i in range(60))
+LAYERS = "layer,flop,parameter_bytes,activation_bytes\na,3,40,5\nb,2,400,2\nc,4,90,30\n"
 CURVE = "samples,loss\n0,4\n100,1\n1000,0.5\n"
 SPARSE = "".join(f"{i % 3} 1:{(3 * i) % 7} 2:{(5 * i) % 4} 3:{i % 2}\n" for i in range(60))
 
@@ -40,6 +41,7 @@ TRAINING = {
 }
 UNTRAINED = changed(TRAINING, model=None, learning_rate=None)
 PEERS = changed(TRAINING, protocol={"kind": "local-sgd", "tau": 4})
+LAYERED = {"topology": "mesh", "latency": 0.01, "bandwidth": 2000, "layers": {"path": "layers.csv"}}
 MESH = {"topology": "mesh", "latency": 0.01, "bandwidth": 1000, "model_bytes": 100}
 
 
@@ -92,7 +94,7 @@ WORLDS = {
     "ripples": [{"cluster": at(PEERS, "cluster.slow", {"learners": [1], "factor": 6})["cluster"]}],
     "adasync": [{"stop": {"gradients": 600}, "learning_rate": {"kind": "constant", "eta": 0.5}}],
     "local-sgd": [{}, {"optimiser": MOMENTUM}],
-    "all-reduce": [{}, {"cluster": at(PEERS, "cluster.network", MESH)["cluster"]}],
+    "all-reduce": [{}, *({"cluster": at(PEERS, "cluster.network", network)["cluster"]} for network in (MESH, LAYERED))],
     "ad-psgd": [{}, {"cluster": at(PEERS, "cluster.network", MESH)["cluster"]}],
     "dasgd": [{}, {"cluster": at(PEERS, "cluster.network", MESH)["cluster"]}],
 }
@@ -168,6 +170,7 @@ LEARNING_RATES = {"step": {"at": [20, 40]}, "inverse-sqrt": {"after": 20}, "dist
 OF_STALENESS = ("staleness", "staleness-exponential", "distance")
 # Values of keys that the schema's bounds do not give.
 VALUES = {
+    "path": ["layers.csv"],
     "learner_column": ["worker"],
     "column": ["other"],
     "probabilities": [[0.5, 0.5]],
@@ -239,6 +242,10 @@ def subjects(root):
     for name, kind, schema in instances(definitions, "networks", NETWORKS):
         for protocol in NETWORKED if name == "star" else PEERED:
             yield changed(at(PEERS, "cluster.network", kind), protocol=protocol), "cluster.network", schema
+        if name == "mesh":
+            for layers in ({}, {"parallelism": "hybrid", "minibatch": 4}):
+                network = at(LAYERED, "layers", {**LAYERED["layers"], **layers})
+                yield changed(at(PEERS, "cluster.network", network), protocol={"kind": "all-reduce"}), "cluster.network", schema
     for name, kind, schema in instances(definitions, "models", MODELS):
         rate = None if name == "table" else TRAINING["learning_rate"]
         yield changed(TRAINING, model=kind, learning_rate=rate), "model", schema
@@ -339,6 +346,7 @@ class Runs:
         (self.folder / "times.csv").write_text(TIMES, encoding="utf-8")
         (self.folder / "wine.csv").write_text(TABLE, encoding="utf-8")
         (self.folder / "curve.csv").write_text(CURVE, encoding="utf-8")
+        (self.folder / "layers.csv").write_text(LAYERS, encoding="utf-8")
         (self.folder / "a9a").write_text(SPARSE, encoding="utf-8")
         (self.folder / "a9a.t").write_text(SPARSE[: SPARSE.index("\n", 200) + 1], encoding="utf-8")
 

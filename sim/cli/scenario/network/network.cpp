@@ -38,8 +38,11 @@ void visit_exchanges(Fields& fields, PeerNetwork& network) {
   // In the order of Collective.
   static constexpr std::array<std::string_view, 4> collectives{"ring", "halving-doubling", "tree",
                                                                "server"};
-  fields.real("model_bytes", network.model_bytes, Need::none, positive(),
-              "size of the model, and of a gradient; needed where there is a bandwidth");
+  fields.real(
+      "model_bytes", network.model_bytes, Need::none, positive(),
+      "size of the model, and of a gradient; needed where there is a bandwidth, unless layers "
+      "say it");
+  visit_layers(fields, network);
   std::string collective(collectives.front());
   fields.choice(
       "collective", collective, collectives, Need::defaulted,
@@ -56,7 +59,7 @@ void visit_exchanges(Fields& fields, PeerNetwork& network) {
       "communicators",
       network.communicator_setup == 0 && network.communicators != PeerNetwork().communicators,
       "says nothing where a group needs no setup", "communicator_setup > 0 beside it");
-  if (network.model_bytes > 0) return;
+  if (network.model_bytes > 0 || fields.has("layers")) return;
   const auto carries = [](const Link& link) { return !std::isinf(link.bandwidth); };
   bool any = carries(network.inside) || carries(network.between);
   for (const auto& row : network.regions) any = any || std::ranges::any_of(row, carries);

@@ -1,0 +1,119 @@
+#include "sim/layers.h"
+
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "distributions/fit/table.h"
+#include "sim/cli/python.h"
+#include "sim/cli/scenario/network/network.h"
+#include "sim/message_text.h"
+
+namespace gradrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The numbers of a column, none of which is negative.
+std::vector<double> numbers_of(const Table& table, std::string_view name) {
+  constexpr double most = 1e18;
+  std::vector<double> numbers;
+  for (const std::string_view cell : table.cells(table.column(name, "path"))) {
+    double number = 0;
+    if (!parse_number(cell, number) || !(0 <= number && number <= most))
+      throw TraceError("path",
+                       table.file.string() + ":" + std::to_string(table.lines[numbers.size()]) +
+                           ": " + std::string(name) + " is " + shown(cell),
+                       "numbers from 0 to " + number_text(most));
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+void read_layers(const fs::path& file, Layers& layers) {
+  const Table table = read_table(file);
+  table.column("layer", "path");
+  const auto flop = numbers_of(table, "flop"), parameters = numbers_of(table, "parameter_bytes"),
+             activations = numbers_of(table, "activation_bytes");
+  double work = 0, bytes = 0;
+  for (std::size_t i = 0; i < flop.size(); ++i) {
+    layers.layers.push_back({flop[i], parameters[i], activations[i]});
+    work += flop[i];
+    bytes += parameters[i];
+  }
+  for (const auto& [name, sum] : {std::pair{"flop", work}, {"parameter_bytes", bytes}})
+    if (sum == 0)
+      throw TraceError("path", file.string() + ": " + name + " is 0 in every row",
+                       "a layer with some");
+  layers.hash = table.hash;
+}
+
+/// That of the scenario, or one of those that are installed.
+fs::path table_file(const Location& location) {
+  if (!location.found.empty()) return location.found;
+  const fs::path own = home() / "scenarios" / "layers" / (location.name + ".csv");
+  const bool is_name = location.name.find('/') == std::string::npos;
+  return is_name && fs::is_regular_file(own) ? own : fs::path();
+}
+
+}  // namespace
+
+void visit_layers(Fields& fields, PeerNetwork& network) {
+  if (!fields.open("layers", Need::none,
+                   "all-reduce exchanges layer by layer, while the backward pass goes on")) {
+    return;
+  }
+  Layers layers;
+  Location location;
+  std::string parallelism = "data";
+  constexpr std::string_view ways[] = {"data", "model", "hybrid"};
+  std::optional<std::uint64_t> minibatch;
+  fields.path(
+      "path", location, Need::required,
+      "a table of scenarios/layers by its name, as vgg-a, or a CSV file, a row a layer from "
+      "the first on, with the columns layer, flop (of a sample's forward pass), "
+      "parameter_bytes and activation_bytes (of what it takes in of a sample)");
+  fields.choice("parallelism", parallelism, ways, Need::defaulted,
+                "data: every learner has all layers; model: each has P-th parts of all; hybrid: a "
+                "layer is divided inside each of G groups, G with the fewest bytes of 2 "
+                "activation_bytes minibatch P / G (0 if G = P) + 2 parameter_bytes G / P (0 if G = "
+                "1)");
+  fields.integer("minibatch", minibatch, between(1, 1e9),
+                 "samples of a learner; needed where layers are divided");
+  fields.flag("weights_first", layers.weights_first, Need::defaulted,
+              "the gradient of a layer's weights, half of its backward pass, is computed before "
+              "what the layer below needs, so that its exchange begins earlier");
+  layers.parallelism = parallelism == "data"    ? Parallelism::data
+                       : parallelism == "model" ? Parallelism::model
+                                                : Parallelism::hybrid;
+  const bool divides = layers.parallelism != Parallelism::data;
+  if (minibatch) layers.minibatch = static_cast<std::uint32_t>(*minibatch);
+  if (divides && !fields.has("minibatch"))
+    fields.complain("minibatch", "is missing, and what goes into a layer is as large as that",
+                    "samples of a learner, or parallelism: data");
+  fields.idle("minibatch", !divides && minibatch.has_value(),
+              "says nothing where every learner has all layers", "parallelism model or hybrid");
+  if (fields.good()) {
+    try {
+      if (const fs::path file = table_file(location); !file.empty())
+        read_layers(file, layers);
+      else
+        fields.lacks("path", {"file", location.name, location.looked_at});
+    } catch (const TraceError& error) {
+      fields.complain(error.key, error.what(), error.allowed);
+    }
+  }
+  if (fields.good()) network.layers = std::make_shared<const Layers>(std::move(layers));
+  fields.close();
+  if (!network.layers) return;
+  const double bytes = network.layers->parameter_bytes();
+  if (network.model_bytes == 0) network.model_bytes = bytes;
+  if (network.model_bytes != bytes)
+    fields.complain("model_bytes",
+                    "is not the sum of the layers' parameter_bytes, " + number_text(bytes),
+                    number_text(bytes) + ", or without it");
+}
+
+}  // namespace gradrace

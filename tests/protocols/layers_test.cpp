@@ -1,0 +1,190 @@
+#include "sim/layers.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/iteration_time.h"
+#include "tests/support/race_text.h"
+#include "tests/support/schedule.h"
+#include "tests/support/temporary_folder.h"
+
+namespace gradrace::layers_test {
+
+namespace {
+
+const std::vector<Layer> four{{6, 40, 8}, {0, 0, 80}, {10, 120, 16}, {4, 800, 20}};
+
+/// The race of a scenario whose table has those layers; `of_layers`: other keys of them.
+Race race_by_layer(const std::vector<Layer>& layers, std::uint32_t learners,
+                   const std::string& of_layers, const std::string& runtime,
+                   const std::string& protocol = R"("backward": 0.6)",
+                   const std::string& topology = R"("topology": "mesh", "latency": 0.002,
+                                                   "bandwidth": 4000)") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "layers.csv";
+  std::ofstream table(file);
+  table << "layer,flop,parameter_bytes,activation_bytes\n";
+  for (const Layer& layer : layers)
+    table << "a," << layer.flop << "," << layer.parameter_bytes << "," << layer.activation_bytes
+          << "\n";
+  table.close();
+  return point_from(R"({"cluster": {"learners": )" + std::to_string(learners) + R"(, "runtime": )" +
+                    runtime + R"(, "network": {)" + topology + R"(, "layers": {"path": ")" +
+                    file.string() + "\"" + of_layers +
+                    R"(}}}, "protocol": {"kind": "all-reduce", )" + protocol +
+                    R"(}, "stop": {"updates": 50}})")
+      .race();
+}
+
+const std::string one = R"({"distribution": "deterministic", "value": 1})";
+
+/// Of a ring of g learners on that mesh.
+double ring(double g, double bytes) { return 2 * (g - 1) * 0.002 + 2 * (g - 1) / g * bytes / 4000; }
+
+/// The recurrence of Das et al. for minibatches of length 1: one channel, first in first out.
+double step_of(const std::vector<Layer>& layers, double P, double samples, bool weights_first,
+               const std::vector<double>& groups, double backward = 0.6) {
+  double work = 0;
+  for (const Layer& layer : layers) work += layer.flop;
+  double t = 0, channel = 0;
+  const auto take_in = [&](std::size_t i) {
+    if (groups[i] == P) return;
+    const double bytes = layers[i].activation_bytes * samples * P / groups[i] / 2;
+    t = channel = std::max(channel, t) + ring(P / groups[i], bytes);
+  };
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    take_in(i);
+    t += (1 - backward) * layers[i].flop / work;
+  }
+  for (std::size_t i = layers.size(); i-- > 0;) {
+    const double half = backward * layers[i].flop / work / 2;
+    const auto send = [&] {
+      if (groups[i] == 1 || layers[i].parameter_bytes == 0) return;
+      channel = std::max(channel, t) + ring(groups[i], layers[i].parameter_bytes * groups[i] / P);
+    };
+    t += half;
+    if (weights_first) send();
+    if (!weights_first) take_in(i);
+    t += half;
+    if (weights_first) take_in(i);
+    if (!weights_first) send();
+  }
+  return std::max(t, channel);
+}
+
+}  // namespace
+
+TEST_CASE("layers: equal ones are exchanged as buckets are, byte for byte") {
+  const std::vector<Layer> equal(5, {3, 700, 1});
+  for (const std::string topology :
+       {R"("topology": "mesh", "latency": 0.01, "bandwidth": 9000)",
+        R"("topology": "nodes", "per_node": 2, "between": {"bandwidth": 7000})"}) {
+    const RaceRecord layers =
+        run_timing(race_by_layer(equal, 6, "", exponential_1, R"("backward": 0.7)", topology));
+    const RaceRecord buckets = run_timing(
+        point_from(R"({"cluster": {"learners": 6, "runtime": )" + std::string(exponential_1) +
+                   R"(, "network": {)" + topology +
+                   R"(, "model_bytes": 3500}}, "protocol": {"kind": "all-reduce", "buckets": 5,
+                      "backward": 0.7}, "stop": {"updates": 50}})")
+            .race());
+    CHECK(layers.hash == buckets.hash);
+    CHECK(layers.totals.time == buckets.totals.time);
+    for (std::size_t l = 0; l < 6; ++l) {
+      CHECK(layers.learners[l].exchanged.hidden == buckets.learners[l].exchanged.hidden);
+      CHECK(layers.learners[l].exchanged.sent == buckets.learners[l].exchanged.sent);
+    }
+  }
+}
+
+// Backward passes from 0.4 on, 0.12 of layer 3 first: its gradient is there at 0.46 of weights
+// first, and takes 0.006 x 2 + 1.5 x 0.2 = 0.312; that of layer 2 then takes 0.012 + 0.045, of
+// layer 0 0.012 + 0.015.
+TEST_CASE("layers: their gradients follow the backward pass, worked by hand") {
+  const auto time = [](const std::string& keys) {
+    return iteration_time(run_timing(race_by_layer(four, 4, keys, one)));
+  };
+  CHECK(time(R"(, "weights_first": true)") == doctest::Approx(1).epsilon(1e-12));
+  const auto slow = [](const std::string& keys) {
+    return iteration_time(run_timing(race_by_layer(four, 4, keys, one, R"("backward": 0.6)",
+                                                   R"("topology": "mesh", "bandwidth": 1500)")));
+  };
+  CHECK(slow("") == doctest::Approx(0.52 + 0.8 + 0.12 + 0.04).epsilon(1e-12));
+  CHECK(slow(R"(, "weights_first": true)") ==
+        doctest::Approx(0.46 + 0.8 + 0.12 + 0.04).epsilon(1e-12));
+}
+
+TEST_CASE("layers: a step takes what the recurrence of one channel says, and theory too") {
+  struct Way {
+    std::string parallelism;
+    std::vector<double> groups;
+  };
+  for (const std::uint32_t samples : {1u, 3u}) {
+    std::vector<double> best;
+    for (const Layer& layer : four) best.push_back(best_groups(layer, samples, 8));
+    for (const auto& [parallelism, groups] :
+         {Way{"data", {8, 8, 8, 8}}, Way{"model", {1, 1, 1, 1}}, Way{"hybrid", best}}) {
+      for (const bool first : {false, true}) {
+        CAPTURE(parallelism);
+        CAPTURE(first);
+        const std::string keys =
+            R"(, "parallelism": ")" + parallelism + R"(", "weights_first": )" +
+            (first ? "true" : "false") +
+            (parallelism == "data" ? "" : R"(, "minibatch": )" + std::to_string(samples));
+        const double expected = step_of(four, 8, samples, first, groups);
+        const Race race = race_by_layer(four, 8, keys, one);
+        CHECK(iteration_time(run_timing(race)) == doctest::Approx(expected).epsilon(1e-12));
+        const auto theory = theory_of(race).iteration_time;
+        REQUIRE(theory);
+        CHECK(theory->basis == Basis::exact);
+        CHECK(theory->value == doctest::Approx(expected).epsilon(1e-12));
+      }
+    }
+  }
+}
+
+TEST_CASE("layers: theory of random runtimes holds, also where layers are divided") {
+  for (const std::string keys :
+       {R"(, "weights_first": true)", R"(, "parallelism": "hybrid", "minibatch": 3)"}) {
+    Race race =
+        race_by_layer(four, 8, keys, R"({"distribution": "gamma", "mean": 0.3, "cv": 0.5})");
+    race.stop.updates = 2000;
+    const auto theory = theory_of(race).iteration_time;
+    REQUIRE(theory);
+    check_iteration_time(race, theory->value);
+  }
+}
+
+TEST_CASE("layers: a learner sends what the equation of hybrid parallelism says, by rings") {
+  double bytes = 0;
+  for (const Layer& layer : four) {
+    const double G = best_groups(layer, 3, 8), g = 8 / G;
+    bytes += 2 * layer.activation_bytes * 3 * 8 / G * (g - 1) / g;
+    bytes += 2 * layer.parameter_bytes * G / 8 * (G - 1) / G;
+  }
+  const RaceRecord record =
+      run_timing(race_by_layer(four, 8, R"(, "parallelism": "hybrid", "minibatch": 3)", one));
+  for (const LearnerTotals& learner : record.learners)
+    CHECK(learner.exchanged.sent == doctest::Approx(50 * bytes).epsilon(1e-12));
+}
+
+// Das et al., arXiv 1602.06709: 64 nodes, minibatch 256, a dense layer of 4096 to 4096: two groups.
+TEST_CASE("layers: groups of the fewest bytes") {
+  const Layer dense{1, 4.0 * 4096 * 4096, 4.0 * 4096};
+  CHECK(best_groups(dense, 4, 64) == 2);
+  const auto bytes = [&](double G) {
+    return (G < 64 ? 2 * dense.activation_bytes * 256 / G : 0) +
+           (G > 1 ? 2 * dense.parameter_bytes * G / 64 : 0);
+  };
+  CHECK(bytes(2) == bytes(1));
+  for (const double G : {4, 8, 16, 32, 64}) CHECK(bytes(2) < bytes(G));
+  CHECK(best_groups({1, 1, 0}, 4, 12) == 1);
+  CHECK(best_groups({1, 0, 0}, 4, 12) == 12);
+  CHECK(best_groups({1, 0, 5}, 4, 12) == 12);
+  CHECK(best_groups(dense, 4, 1) == 1);
+}
+
+}  // namespace gradrace::layers_test
