@@ -18,6 +18,11 @@ struct LogisticConfig : SupervisedConfig {};
 
 ModelProduct make_logistic(const LogisticConfig& config);
 
+/// Linear support vector machine; see the page in svm.cpp.  Parameters: w [features].
+struct SvmConfig : SupervisedConfig {};
+
+ModelProduct make_svm(const SvmConfig& config);
+
 /// Softmax regression; see the page in softmax.cpp.  Parameters: W [classes, features], row-major,
 /// then b [classes].
 struct SoftmaxConfig : SupervisedConfig {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "models/cpu/dense_model.h"
 #include "models/cpu/dense_network.h"
+#include "models/hinge_dual.h"
 #include "models/layers/network.h"
 #include "models/model/supervised_model.h"
 #include "models/sampling/augmentation.h"
@@ -38,10 +40,11 @@ class NetworkModel final : public SupervisedModel<Real> {
  public:
   NetworkModel(SupervisedParts parts, std::size_t block_rows)
       : SupervisedModel<Real>(std::move(parts)),
-        loss_(make_loss<Real>(this->parts_.loss)),
+        loss_(make_loss<Real>(this->parts_.loss, this->parts_.positive)),
         network_(this->parts_.spec),
         block_rows_(block_rows) {
     fix_blocking();
+    if (this->parts_.loss == LossKind::hinge && this->parts_.shards) dual_.emplace(this->parts_);
   }
 
   void initialise(std::uint64_t seed, std::uint32_t replica, std::span<Real> w) override {
@@ -66,6 +69,8 @@ class NetworkModel final : public SupervisedModel<Real> {
   void evaluate(std::span<const Real* const> values, std::span<Evaluation> results) override {
     this->evaluate_packed(values, results);
   }
+
+  HingeDual<Real>* dual() override { return dual_ ? &*dual_ : nullptr; }
 
  private:
   using ConstVector = Eigen::Map<const Eigen::Matrix<Real, Eigen::Dynamic, 1>>;
@@ -105,6 +110,7 @@ class NetworkModel final : public SupervisedModel<Real> {
   Network<Real> network_;
   std::size_t block_rows_;
   Batch<Real> minibatch_, block_;
+  std::optional<HingeDual<Real>> dual_;
 };
 
 /// Reads the data.
@@ -114,7 +120,8 @@ SupervisedParts parts_of(const SupervisedConfig& config, LossKind loss,
   return {.data = data,
           .shards = config.shards ? config.shards() : nullptr,
           .loss = loss,
-          .spec = network(*data, make_loss<float>(loss)->outputs(*data)),
+          .positive = config.positive,
+          .spec = network(*data, make_loss<float>(loss, config.positive)->outputs(*data)),
           .sampling = config.sampling == "epoch" ? Sampling::epoch : Sampling::iid,
           .augment = config.augment,
           .tf32x3 = config.precision == only_gpu_precision,
@@ -137,13 +144,15 @@ class SupervisedSpec final : public ModelSpec {
   bool has_dataset() const override { return true; }
   bool has_shards() const override { return static_cast<bool>(config_.shards); }
   bool has_test_error() const override { return loss_ != LossKind::half_square; }
+  bool has_dual() const override { return loss_ == LossKind::hinge; }
   double data_bytes() const override { return config_.data_bytes; }
   std::string data_hash() const override { return config_.dataset()->hash; }
   const std::string& precision() const override { return config_.precision; }
 
   std::unique_ptr<Model<float>> make_float32() const override {
     const SupervisedParts parts = parts_of(config_, loss_, network_);
-    if (is_dense(parts.spec)) return make_dense_model(parts, has_few_outputs(parts));
+    if (loss_ != LossKind::hinge && is_dense(parts.spec))
+      return make_dense_model(parts, has_few_outputs(parts));
     return std::make_unique<NetworkModel<float>>(parts, block_rows_);
   }
   std::unique_ptr<Model<double>> make_float64() const override {

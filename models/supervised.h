@@ -23,6 +23,7 @@ struct SupervisedConfig {
   std::string sampling = "iid";       // or epoch
   std::string precision = "float32";  // or float64, tf32x3
   bool augment = false;               // the images of a minibatch; see augmentation.h
+  std::uint32_t positive = 1;         // class of a hinge loss; see loss.h
 };
 
 /// `norm`: what l2 is the factor of, as the model's page writes it.

@@ -15,6 +15,8 @@ struct Evaluation {
   double compression_error =
       std::numeric_limits<double>::quiet_NaN();  // ||C(p) - p||^2 / ||p||^2 of a message, mean over
                                                  // those since the evaluation before
+  double duality_gap =
+      std::numeric_limits<double>::quiet_NaN();  // loss - the dual objective, of dual ascent
 };
 
 }  // namespace gradrace

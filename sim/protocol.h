@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/learning_rate.h"
+#include "sim/tape.h"
 #include "sim/theory.h"
 
 namespace gradrace {
@@ -66,6 +67,9 @@ struct Traits {
   /// It may be a phase of `switch`: start() at any time when all are idle and agree in their
   /// parameters, and it leaves nothing open when minibatches and exchanges have ended.
   bool may_be_phase = false;
+  /// What learners do in place of gradients.  Their mean moves the value at the rate step P, once
+  /// the last is there.
+  std::optional<DualPass> dual = {};
 
   /// The fewest that it is for.
   std::uint32_t least_learners() const { return exchange == Exchange::of_pairs ? 2 : 1; }

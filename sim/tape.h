@@ -209,6 +209,14 @@ struct Rule {
   std::shared_ptr<const DelayCompensation> delay = {};
 };
 
+/// A learner's pass of dual ascent over the rows of its minibatch, which is its message in place of
+/// one made of a gradient; its memory has the dual variables: HingeDual::ascend().
+struct DualPass {
+  std::uint32_t rows = 1;  // of the minibatch
+  double step = 1;         // part of the variables' changes that is kept
+  double sigma = 1;        // times its own change that a pass reckons with
+};
+
 /// What holds for a whole run.
 struct Tape {
   std::uint64_t seed = 1;
@@ -220,8 +228,9 @@ struct Tape {
   bool wants_norms = false;            // Results::norms
   bool wants_bytes = false, wants_bytes_back = false;  // likewise
   double coded_numbers = 0;                            // of a message, where they are
-  std::vector<double> ranges = {};  // their shares of the parameters, which follow each other in
-                                    // the definition's order; none where values move whole
+  std::vector<double> ranges = {};    // their shares of the parameters, which follow each other in
+                                      // the definition's order; none where values move whole
+  std::optional<DualPass> dual = {};  // what all learners send; else gradients
 };
 
 }  // namespace gradrace

@@ -12,6 +12,7 @@
 #include "models/cpu/aligned.h"
 #include "models/cpu/message_maker.h"
 #include "models/cpu/state_sum.h"
+#include "models/hinge_dual.h"
 #include "models/optimiser/optimiser.h"
 #include "models/replay/lowering.h"
 #include "models/replay/ready_uses.h"
@@ -34,6 +35,7 @@ struct ReplayedRun {
   std::uint64_t remembered_back = 0;      // likewise, of the messages back
   std::size_t kept = 0;                   // numbers of a state that are kept of them
   bool joint = false;                     // learners make them together
+  double dual_sum = 0;                    // of all dual variables
   std::uint32_t updates = 0;
   StateLayout layout;
   std::vector<NumberRun> whole;                // a value
@@ -97,7 +99,10 @@ class CpuDevice final : public Device {
       run.layout = layout_of(run.tape.rules, packing_.numbers(), statistics_);
       run.kept = kept_back(run.tape.rules, packing_.numbers());
       run.joint = std::ranges::any_of(run.tape.rules, is_joint);
+      run.dual_sum = 0;
       run.layout.numbers += kept_of_models(run.tape.rules, run.tape.messages);
+      if (run.tape.dual)
+        run.layout.numbers = std::max(run.layout.numbers, model_->dual()->variables());
       run.whole = {{0, run.layout.parameters}};
       run.ranges = packing_.ranges(run.tape.ranges);
       run.values.resize(std::max<std::size_t>(1, run.values.size()));
@@ -150,6 +155,7 @@ class CpuDevice final : public Device {
     factors_.assign(run.rate_factors.wanted() ? program.uses.size() : 0, 1);
     errors_.assign(run.joint ? program.uses.size() : 0, std::numeric_limits<double>::quiet_NaN());
     bytes_.clear();
+    dual_sums_.assign(1, run.dual_sum);
     run.remembered.resize(run.values.size());
     disagreements_.assign(program.evaluated.size(), std::numeric_limits<double>::quiet_NaN());
     ahead_ = {};
@@ -181,6 +187,7 @@ class CpuDevice final : public Device {
           evaluate(run, program, step, results);
       }
     }
+    run.dual_sum = dual_sums_.back();
     results.gradients_computed = program.computed;
     if (run.tape.wants_bytes) results.bytes = bytes_;
     run.rate_factors.add(program, factors_, results);
@@ -316,12 +323,25 @@ class CpuDevice final : public Device {
     Aligned<Real>& row = run.gradients[sent.place];
     row.resize(packing_.numbers());
     const MinibatchName name = name_of(run, sent);
+    if (run.tape.dual)
+      return ascend(run, name, run.memory(step.base), run.values[step.out], sent.at, row);
     model_->gradient_of_packed(run.values[sent.at].data(), name, {1, nullptr, nullptr, row.data()});
     const double clip = run.tape.recipes[sent.recipe].clip;
     const auto g = learnt(std::span<const Real>(row), statistics_);
     const double clipped = clip > 0 ? sent.weight * clip_factor<Real>(clip, g) : sent.weight;
     make(run, sent.code, name.learner, name.draw, clipped, !sent.again, {row.data(), row.size()},
          step.base, step.out);
+  }
+
+  /// The learner's message and its memory, from that before and the value.
+  void ascend(ReplayedRun<Real>& run, const MinibatchName& name, const Real* before,
+              std::span<Real> after, Slot at, std::span<Real> row) {
+    HingeDual<Real>& dual = *model_->dual();
+    const double grown =
+        dual.ascend(*run.tape.dual, name, run.values[at].data(), before, after.data(), row.data());
+    std::ranges::fill(after.subspan(dual.variables()), Real{0});
+    dual_sums_.push_back(dual_sums_.back() + grown);
+    errors_.push_back(std::numeric_limits<double>::quiet_NaN());
   }
 
   void send_model(ReplayedRun<Real>& run, const Program& program, const Step& step) {
@@ -457,8 +477,13 @@ class CpuDevice final : public Device {
     evaluate(values, std::span(results.evaluations).subspan(step.first));
     evaluation_seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();
     evaluated_ += values.size();
-    for (std::uint32_t i = step.first; i < step.first + step.count; ++i)
-      results.evaluations[i].disagreement = disagreements_[i];
+    for (std::uint32_t i = step.first; i < step.first + step.count; ++i) {
+      Evaluation& found = results.evaluations[i];
+      found.disagreement = disagreements_[i];
+      if (run.tape.dual)
+        found.duality_gap = model_->dual()->gap(values[i - step.first], found.loss,
+                                                dual_sums_[program.evaluated[i].sent]);
+    }
   }
 
   void evaluate(std::span<const Real* const> values, std::span<Evaluation> results) {
@@ -491,6 +516,7 @@ class CpuDevice final : public Device {
   std::vector<double> factors_;            // of the segment's uses, where a rule has a distance
   std::vector<double> disagreements_;      // of the segment's evaluations
   std::vector<double> errors_, bytes_;     // of the segment's messages
+  std::vector<double> dual_sums_;          // at the segment's begin, and after each message
   double bytes_back_ = 0;                  // of the last update's message
   double norm_ = 0;                        // of the last update, where the tape wants it
   double evaluation_seconds_ = 0;

@@ -42,9 +42,10 @@ class Dense final : public CpuLayer<Real> {
   template <class X>
   void multiply(const Real* w, const X& x, Units<Real>& y) const {
     const auto W = this->W(w);
-    const Eigen::Map<const Eigen::Matrix<Real, 1, Eigen::Dynamic>> b(this->b(w), W.rows());
     RowMajor<Real> product(x.rows(), W.rows());
     product.noalias() = x * W.transpose();
+    if (!this->spec_.kernel.bias) return void(y = product);
+    const Eigen::Map<const Eigen::Matrix<Real, 1, Eigen::Dynamic>> b(this->b(w), W.rows());
     y = product.rowwise() + b;
   }
 
@@ -56,6 +57,7 @@ class Dense final : public CpuLayer<Real> {
     } else {
       dW.noalias() = dy.transpose() * x;
     }
+    if (!this->spec_.kernel.bias) return;
     Real* const db = this->b(g);
     for (Eigen::Index c = 0; c < dy.cols(); ++c) db[c] = dy.col(c).sum();
   }
@@ -72,12 +74,12 @@ class Dense<float> final : public CpuLayer<float> {
         products_({inputs_, 1, 1}, {outputs_, 1, 1}, 1, 0, 1) {}
 
   void forward(const float* w, const Units<float>& x, Units<float>& y) override {
-    products_.forward(x, w + spec_.kernel.first, b(w), y);
+    products_.forward(x, w + spec_.kernel.first, spec_.kernel.bias ? b(w) : nullptr, y);
   }
   void backward(const float* w, const Units<float>& x, const Units<float>& dy, float* g,
                 Units<float>* dx) override {
     add_up(x, dy, g + spec_.kernel.first);
-    sum_maps(dy, outputs_, b(g));
+    if (spec_.kernel.bias) sum_maps(dy, outputs_, b(g));
     if (dx != nullptr) products_.backward(dy, w + spec_.kernel.first, *dx);
   }
 
@@ -110,10 +112,11 @@ class Dense<float> final : public CpuLayer<float> {
 
 }  // namespace
 
-LayerSpec dense(const ImageShape& x, std::size_t outputs, double sd) {
+LayerSpec dense(const ImageShape& x, std::size_t outputs, double sd, bool bias) {
   kernels::Layer kernel = kernel_layer<kernels::DenseSteps>({x.numbers(), 1, 1}, {outputs, 1, 1});
   kernel.depth = kernel.channels;
-  return computed_by<Dense>({kernel, outputs * (x.numbers() + 1), {}, sd});
+  kernel.bias = bias;
+  return computed_by<Dense>({kernel, outputs * (x.numbers() + bias), {}, sd});
 }
 
 void add_dense_layers(NetworkSpec& network, std::span<const std::uint64_t> widths, Activation f,

@@ -12,8 +12,9 @@
 namespace gradrace {
 
 /// y = x W^T + b of n rows at once, x as numbers beside each other.  Parameters: W [outputs,
-/// inputs], row-major, then b [outputs].
-LayerSpec dense(const ImageShape& x, std::size_t outputs, double sd);
+/// inputs], row-major, then b [outputs].  Without a bias, which is for the CPU's layers alone, no
+/// b.
+LayerSpec dense(const ImageShape& x, std::size_t outputs, double sd, bool bias = true);
 
 /// Adds hidden layers y = f(W x + b) of those widths, then the scores, without f.
 void add_dense_layers(NetworkSpec& network, std::span<const std::uint64_t> widths, Activation f,

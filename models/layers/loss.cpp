@@ -138,16 +138,57 @@ class HalfSquare final : public Loss<Real> {
   }
 };
 
+template <class Real>
+class Hinge final : public Loss<Real> {
+ public:
+  explicit Hinge(std::uint32_t positive) : positive_(positive) {}
+
+  std::size_t outputs(const Dataset& data) const override {
+    if (data.classes <= positive_)
+      throw std::runtime_error(
+          "the model needs a class " + std::to_string(positive_) + ", and the data set has " +
+          (data.classes == 0 ? "targets" : std::to_string(data.classes) + " classes, from 0"));
+    return 1;
+  }
+
+  void add(const Batch<Real>& batch, Units<Real>& s, LossSum& sum) override {
+    for (Eigen::Index i = 0; i < s.rows(); ++i) {
+      const Real y = label(batch, i);
+      sum.loss += static_cast<double>(beyond(0, 1 - y * s(i, 0)));
+      sum.wrong += (y > 0) != (s(i, 0) > 0);
+    }
+  }
+
+  /// s = -y / n where the margin is too narrow.
+  void differentiate(const Batch<Real>& batch, Units<Real>& s) override {
+    const Real share = 1 / static_cast<Real>(s.rows());
+    for (Eigen::Index i = 0; i < s.rows(); ++i) {
+      const Real y = label(batch, i);
+      s(i, 0) = y * s(i, 0) >= 1 ? 0 : -y * share;
+    }
+  }
+
+ private:
+  /// NaN propagates.
+  static Real beyond(Real least, Real x) { return x < least ? least : x; }
+  Real label(const Batch<Real>& batch, Eigen::Index i) const {
+    return static_cast<Real>(batch.classes[static_cast<std::size_t>(i)] == positive_ ? 1 : -1);
+  }
+
+  const std::uint32_t positive_;
+};
+
 }  // namespace
 
 template <class Real>
-std::unique_ptr<Loss<Real>> make_loss(LossKind kind) {
+std::unique_ptr<Loss<Real>> make_loss(LossKind kind, std::uint32_t positive) {
+  if (kind == LossKind::hinge) return std::make_unique<Hinge<Real>>(positive);
   if (kind == LossKind::cross_entropy) return std::make_unique<CrossEntropy<Real>>();
   if (kind == LossKind::logistic) return std::make_unique<Logistic<Real>>();
   return std::make_unique<HalfSquare<Real>>();
 }
 
-template std::unique_ptr<Loss<float>> make_loss(LossKind);
-template std::unique_ptr<Loss<double>> make_loss(LossKind);
+template std::unique_ptr<Loss<float>> make_loss(LossKind, std::uint32_t);
+template std::unique_ptr<Loss<double>> make_loss(LossKind, std::uint32_t);
 
 }  // namespace gradrace

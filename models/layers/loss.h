@@ -39,7 +39,10 @@ class Loss {
 /// where s > 0.
 ///
 /// half_square: (s - target)^2 / 2.
+///
+/// hinge: max(0, 1 - y s), y = 1 for the class `positive` and -1 for others; its derivative is 0 at
+/// y s = 1.  The answer is that class where s > 0.  Kernels and GPUs do not compute it.
 template <class Real>
-std::unique_ptr<Loss<Real>> make_loss(LossKind kind);
+std::unique_ptr<Loss<Real>> make_loss(LossKind kind, std::uint32_t positive = 1);
 
 }  // namespace gradrace

@@ -25,6 +25,8 @@
 namespace gradrace {
 
 class Crew;
+template <class Real>
+class HingeDual;
 
 /// Rows used by an evaluation: the first n of a fixed shuffle; all if unset.
 struct EvaluatedRows {
@@ -87,6 +89,9 @@ class Model {
     evaluate(values, results);
   }
 
+  /// Its dual problem, where it has one and learners have shards; else null.
+  virtual HingeDual<Real>* dual() { return nullptr; }
+
   /// The same numbers, for a device that computes them in its own way.
   virtual Blueprint blueprint() const { return NoBlueprint{}; }
 
@@ -143,6 +148,9 @@ class ModelSpec {
   virtual bool looks_at_rows() const { return has_dataset(); }
   /// Whether answers on the test set are right or wrong.
   virtual bool has_test_error() const = 0;
+
+  /// Whether dual ascent can train it.
+  virtual bool has_dual() const { return false; }
 
   /// Of the data's rows, where they are made here; 0: known once they are read.  Reads nothing.
   virtual double data_bytes() const { return 0; }

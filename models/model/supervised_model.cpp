@@ -44,6 +44,7 @@ void SupervisedModel<Real>::evaluate_packed(std::span<const Real* const> values,
 template <class Real>
 Blueprint SupervisedModel<Real>::blueprint() const {
   if (parts_.shards) return NoBlueprint{"dataset.partition gives each learner rows of its own"};
+  if (parts_.loss == LossKind::hinge) return NoBlueprint{"hinge losses were written for it alone"};
   std::vector<kernels::Layer> layers;
   for (const LayerSpec& layer : parts_.spec.layers()) layers.push_back(layer.kernel);
   return NetworkBlueprint{.parameters = static_cast<std::uint32_t>(parameters()),

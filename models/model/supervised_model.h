@@ -18,6 +18,7 @@ struct SupervisedParts {
   std::shared_ptr<const Dataset> data;
   std::shared_ptr<const Shards> shards;  // null: there are none
   LossKind loss;
+  std::uint32_t positive;  // class of a hinge loss
   NetworkSpec spec;
   Sampling sampling;
   bool augment;

@@ -162,7 +162,7 @@ void PeerValues::clock_coding(Peer& peer, double coding, double passed) {
 void PeerValues::send(const GradientFacts& gradient, std::uint32_t gradients) {
   const Message& message = race_.plans[gradient.plan].message;
   const double weight = message.of_steps() ? eta(0, gradients) : 1;
-  tape_.send(gradient.learner, message.memory.has_value(),
+  tape_.send(gradient.learner, race_.dual || message.memory,
              {gradient.gradient, false, weight, gradient.plan});
 }
 
@@ -179,7 +179,8 @@ void PeerValues::step_all(std::span<const GradientFacts> gradients) {
     used_[uses_.size() - 1].staleness = uses_.back().staleness;
     if (!has_messages_) continue;
     const Plan& made = race_.plans[gradient.plan];
-    if (!made.message.compressor || made.message.compressor->joint()) continue;
+    const auto& compressor = made.message.compressor;
+    if (!race_.dual && (!compressor || compressor->joint())) continue;
     if (!asks_) send(gradient, together);
     if (made.message.of_steps()) uses_.back().weight = 1 / like_it;
   }

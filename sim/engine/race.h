@@ -74,6 +74,7 @@ struct Race {
   /// learner's minibatch at y_j, where y_0 is what it has read, y_{j+1} = y_j - eta g_j, and eta
   /// the rate of a fresh gradient then.
   std::uint32_t local_steps = 1;
+  std::optional<DualPass> dual = {};  // without one: what learners make in place of gradients
   std::vector<Plan> plans{1};         // the scenario's, then one for each of the protocol's changes
   std::uint32_t compressed_from = 0;  // updates; if not 0, all plans stand twice, first as they are
                                       // from that update on
@@ -91,10 +92,10 @@ struct Race {
     return std::ranges::any_of(plans, &PerLearner::differs, &Plan::minibatch);
   }
 
-  /// Whether learners make messages of gradients.
+  /// Whether learners make messages, of gradients or by passes of dual ascent.
   bool has_messages() const {
-    return std::ranges::any_of(plans,
-                               [](const Plan& plan) { return plan.message.compressor != nullptr; });
+    return dual || std::ranges::any_of(
+                       plans, [](const Plan& plan) { return plan.message.compressor != nullptr; });
   }
 
   /// Whether bytes of messages are known as they are made, and of updates that are sent back.

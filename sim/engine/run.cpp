@@ -153,6 +153,7 @@ void drive(std::span<Run> cohort, Device* device, const std::function<bool()>& g
       tape.wants_norms = true;
     }
     if (run.race().versions() > 1) tape.ranges = run.race().transit.server->parts;
+    tape.dual = run.race().dual;
     tape.coded_numbers = run.race().coded_numbers;
     tape.wants_bytes = run.race().asks_for_bytes();
     tape.wants_bytes_back = run.race().asks_for_bytes_back();

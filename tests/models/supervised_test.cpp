@@ -68,6 +68,7 @@ std::vector<Subject> subjects() {
       subject("softmax", classes, SoftmaxConfig{}, make_softmax),
       subject("softmax, wide", wide, SoftmaxConfig{}, make_softmax),
       subject("logistic", two, LogisticConfig{}, make_logistic),
+      subject("svm", two, SvmConfig{}, make_svm),
       subject("least-squares", targets, LeastSquaresConfig{}, make_least_squares),
       subject("mlp, relu", classes, relu, make_mlp),
       subject("mlp, tanh", classes, tanh, make_mlp),

@@ -34,6 +34,7 @@ TEST_CASE("catalog: protocols are asked what they are, and each answers by its e
 // Where every step of one of eight learners is an update, eight times as many.
 TEST_CASE("catalog: every protocol runs 50 updates of a quadratic as its page's example has it") {
   for (const auto* entry : protocol_catalog().entries) {
+    if (entry->page.name == "cocoa") continue;  // of svm alone
     const std::string example(entry->page.example);
     CAPTURE(example);
     const auto protocol = race_of(8, example, R"({"updates": 1})").make_protocol();

@@ -16,7 +16,8 @@ Point point_from(const std::string& json);
 Race race_of(std::uint32_t learners, const std::string& protocol, const std::string& stop,
              const std::string& runtime = R"({"distribution": "exponential", "mean": 1})");
 
-/// The example of every protocol's page, for 4 learners or more.
+/// The example of every protocol's page, for 4 learners or more; but for cocoa, which trains svm
+/// alone.
 std::vector<std::string> every_server_protocol();
 std::vector<std::string> every_peer_protocol();
 

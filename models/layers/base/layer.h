@@ -24,7 +24,7 @@ enum class LayerKind : std::uint8_t {};
 struct Layer {
   LayerKind kind{};
   Activation f = Activation::identity;
-  bool bias = true;    // of a padded convolution: whether b is there
+  bool bias = true;    // of a padded convolution or a dense layer: whether b is there
   bool pools = false;  // of a convolution: gives the greatest of each 2 x 2
   std::uint32_t channels = 0, height = 1, width = 1;
   std::uint32_t outputs = 0, out_height = 1, out_width = 1;

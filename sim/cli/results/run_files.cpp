@@ -250,6 +250,11 @@ CsvFile<CurveRow> make_curve_csv(const CurveColumns& more) {
         &CurveRow::bits);
   }
   if (more.members) columns.emplace_back("members", "learners", "that are up", &CurveRow::members);
+  if (more.gap)
+    columns.emplace_back("duality_gap", "",
+                         Meaning("of cocoa: how far the loss is from the least one, at most",
+                                 "loss - D(alpha), of model svm"),
+                         &CurveRow::duality_gap);
   return {"curve.csv", "one evaluation of a run", std::move(columns)};
 }
 
@@ -417,18 +422,20 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept, const std::vecto
 const CsvFile<CurveRow>& curve_csv(CurveColumns columns) {
   static const auto files = [] {
     std::vector<CsvFile<CurveRow>> made;
-    for (int i = 0; i < 8; ++i)
-      made.push_back(make_curve_csv({i % 2 > 0, i / 2 % 2 > 0, i / 4 > 0}));
+    for (int i = 0; i < 16; ++i)
+      made.push_back(make_curve_csv({i % 2 > 0, i / 2 % 2 > 0, i / 4 % 2 > 0, i / 8 > 0}));
     return made;
   }();
-  const int which = columns.by_learner + 2 * columns.compressed + 4 * columns.members;
+  const int which =
+      columns.by_learner + 2 * columns.compressed + 4 * columns.members + 8 * columns.gap;
   return files[static_cast<std::size_t>(which)];
 }
 
 const CsvFile<CurveRow>& curve_csv(const Point& point) {
   return curve_csv({.by_learner = point.evaluated == EvaluatedValue::each,
                     .compressed = point.with_compression(),
-                    .members = point.curve_has_members});
+                    .members = point.curve_has_members,
+                    .gap = point.curve_has_gap});
 }
 
 const CsvFile<StalenessRow> staleness_csv{

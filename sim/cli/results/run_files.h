@@ -121,6 +121,7 @@ struct CurveColumns {
   bool by_learner = false;  // with the rows of each learner's value
   bool compressed = false;  // there is compression
   bool members = false;     // it is said how failures are met
+  bool gap = false;         // a protocol makes dual ascent
 };
 const CsvFile<CurveRow>& curve_csv(CurveColumns columns);
 /// Of the scenario's points, which all have such rows if one has.

@@ -136,7 +136,7 @@ std::vector<MemoryPart> MemoryCheck::parts_of_runs(const Point& point, const Rac
   const double state = std::max(state_bytes(race, model.value),
                                 model.weights * static_cast<double>(model.value.bytes_of_number));
   const Message& message = point.first_plan.message;
-  const bool remember = message.memory && !message.compressor->joint();
+  const bool remember = point.dual() || (message.memory && !message.compressor->joint());
   const double states = states_held(point, race, state) + (remember ? race.learners : 0);
   const bool of_learners = states > least_states;
   parts.push_back(

@@ -205,6 +205,7 @@ Race Point::race() const {
   race.sampler = sampler;
   if (sampler == Sampler::order_statistic) race.runtime = common_law(), race.make_runtimes = {};
   race.local_steps = local_steps();
+  race.dual = dual();
   race.plans = plans();
   race.compressed_from = compressed_from;
   if (with_compression() && with_model())

@@ -39,7 +39,8 @@ struct Point {
   std::uint32_t compressed_from = 0;  // updates
   double encode = 0, decode = 0;      // of messages, time a number
   LearnerColumns learner_columns;     // the same at all points of the scenario
-  bool curve_has_members = false;     // a column of curve.csv, likewise
+  bool curve_has_members = false;     // a column of curve.csv, likewise,
+  bool curve_has_gap = false;         // and another
   std::string protocol_name;          // "k-async"
   Label label;  // its name among the others: "k-async k=4", "async learners=16"
   MakeProtocol make_protocol;
@@ -96,8 +97,16 @@ struct Point {
   /// Of gradients, where there is a server, learners do not fail and it is known.
   std::optional<Road> road() const;
 
-  /// Of a minibatch: the model's, or as if it were one.
-  PerLearner samples() const { return model ? model->minibatch() : PerLearner(); }
+  /// Of dual ascent, if the protocol makes it.
+  std::optional<DualPass> dual() const {
+    return make_protocol ? make_protocol()->traits().dual : std::nullopt;
+  }
+
+  /// Of a minibatch: of a pass of dual ascent, the model's, or as if it were one.
+  PerLearner samples() const {
+    if (const auto pass = dual()) return pass->rows;
+    return model ? model->minibatch() : PerLearner();
+  }
 
   /// tau: minibatches of a gradient that a learner sends to a server.
   std::uint32_t local_steps() const {

@@ -285,7 +285,10 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
     columns.unused = columns.unused || point.make_protocol()->traits().bounds_staleness;
   }
   const bool any_tells_failures = std::ranges::any_of(scenario.points, &Point::tells_failures);
+  const bool any_dual = std::ranges::any_of(
+      scenario.points, [](const Point& point) { return point.dual().has_value(); });
   for (Point& point : scenario.points) {
+    point.curve_has_gap = any_dual;
     point.learner_columns = columns;
     point.curve_has_members = any_tells_failures;
   }

@@ -10,6 +10,7 @@
 #include "models/gpu/cuda/cuda_device.h"
 #include "models/optimiser/optimiser.h"
 #include "protocols/catalog.h"
+#include "protocols/learning_rates/modifiers.h"
 #include "sim/cli/scenario/compression.h"
 #include "sim/cli/scenario/sampler.h"
 #include "sim/cli/scenario/world.h"
@@ -263,10 +264,14 @@ bool never_late(const AnyProtocol& protocol, const Point& point) {
 
 /// Without a server a gradient moves its own learner's value.
 void visit_rate(Fields& fields, Point& point, const WorkBudget& budget) {
-  const bool has_rate = point.with_model() && point.model->has_parameters();
+  const auto pass = point.dual();
+  const bool has_rate = point.with_model() && point.model->has_parameters() && !pass;
   read_learning_rate(fields, point.learning_rate, has_rate ? Need::required : Need::none,
                      "schedule of the learning rate", budget,
                      !point.make_protocol || point.make_protocol().has_server());
+  if (pass)
+    point.learning_rate =
+        make_learning_rate([eta = pass->step * point.cluster.learners](auto&&...) { return eta; });
   if (!point.learning_rate || !point.make_protocol) return;
   const auto protocol = point.make_protocol();
   const bool one_each = protocol.has_server() && protocol->k() == 1 &&
@@ -321,6 +326,26 @@ void check_delay(Fields& fields, const Point& point) {
     fields.complain("optimiser.delay_compensation",
                     "is made by the CPU alone, and the device is cuda",
                     "without it; or device: cpu");
+}
+
+/// What passes of dual ascent need, and what says nothing of them.
+void check_dual(Fields& fields, const Point& point) {
+  const bool is_dual = point.dual().has_value();
+  for (const auto* key : {"learning_rate", "model.minibatch"})
+    fields.idle(key, is_dual, "says nothing beside protocol cocoa, which has its own step and rows",
+                "without it");
+  if (!is_dual) return;
+  if (optimises(point.first_plan))
+    fields.complain("optimiser", "is of gradients, and protocol cocoa has none", "without it");
+  if (!point.with_model()) return;
+  if (point.rows.train)
+    fields.complain("record.train_rows", "does not go with the duality gap, which is of all rows",
+                    "without it");
+  if (!point.model->has_dual())
+    fields.complain("model.kind", "has no dual for protocol cocoa to ascend", "svm");
+  else if (!point.model->has_shards())
+    fields.complain("model.dataset", "is in parts with protocol cocoa, one for each learner",
+                    "partition of kind iid, by-class or dirichlet");
 }
 
 /// Whether there is a device that computes the point in its precision.
@@ -474,6 +499,7 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   visit_protocol(fields, point, budget, model_read);
   check_precision(fields, point);
   check_delay(fields, point);
+  check_dual(fields, point);
   check_compression(fields, point);
   check_world(fields, point);
   check_sampler(fields, point);

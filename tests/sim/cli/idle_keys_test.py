@@ -74,7 +74,7 @@ SLOWED = at(
     [{"start": 5, "length": 10, "every": 25, "factor": 2, "learners": [1]}],
 )
 
-WITHOUT_SERVER = ("all-reduce", "local-sgd", "dasgd", "ripples", "partial-reduce", "noloco", "async-local-sgd", "d-psgd", "ad-psgd")
+WITHOUT_SERVER = ("all-reduce", "local-sgd", "dasgd", "ripples", "partial-reduce", "noloco", "async-local-sgd", "d-psgd", "ad-psgd", "cocoa")
 PROTOCOLS = {
     "k-sync": {"k": 2},
     "k-batch-sync": {"k": 2},
@@ -89,6 +89,7 @@ PROTOCOLS = {
     "switch": {"phases": SWITCHING["protocol"]["phases"]},
 }
 MOMENTUM = {"momentum": 0.5}
+SVM = {"kind": "svm", "l2": 0.01, "dataset": {**TRAINING["model"]["dataset"], "partition": {"kind": "iid"}}}
 WORLDS = {
     "switch": [{}, {"optimiser": MOMENTUM}],
     "ripples": [{"cluster": at(PEERS, "cluster.slow", {"learners": [1], "factor": 6})["cluster"]}],
@@ -97,6 +98,7 @@ WORLDS = {
     "all-reduce": [{}, *({"cluster": at(PEERS, "cluster.network", network)["cluster"]} for network in (MESH, LAYERED))],
     "ad-psgd": [{}, {"cluster": at(PEERS, "cluster.network", MESH)["cluster"]}],
     "dasgd": [{}, {"cluster": at(PEERS, "cluster.network", MESH)["cluster"]}],
+    "cocoa": [{"model": SVM, "learning_rate": None}],
 }
 WHOLE_CLUSTER = changed(
     TIMING,
@@ -148,6 +150,7 @@ MODELS = {
     "least-squares": {"dataset": {"kind": "synthetic-regression", "rows": 120, "test_rows": 40, "features": 6}},
     "logistic": {"dataset": {"kind": "synthetic", "classes": 2, "rows": 120, "test_rows": 40, "features": 6}},
     "softmax": {"dataset": TRAINING["model"]["dataset"]},
+    "svm": {"dataset": TRAINING["model"]["dataset"]},
     "mlp": {"dataset": TRAINING["model"]["dataset"], "widths": [5, 4]},
     "cnn": {"dataset": changed(SYNTHETIC, features=64), "channels": [2], "kernel": 3, "dense": [4], "minibatch": 4},
     "resnet": {"dataset": changed(SYNTHETIC, features=64), "minibatch": 4, "width": 2},
