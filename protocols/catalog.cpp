@@ -26,7 +26,7 @@ extern const ProtocolEntry sync_entry, hardsync_entry, k_sync_entry, k_batch_syn
     deadline_entry, backup_entry, async_entry, k_async_entry, k_batch_async_entry, softsync_entry,
     ssp_entry, adasync_entry, switch_entry, all_reduce_entry, local_sgd_entry, dasgd_entry,
     ripples_entry, partial_reduce_entry, noloco_entry, async_local_sgd_entry, d_psgd_entry,
-    ad_psgd_entry, cocoa_entry;
+    ad_psgd_entry, cocoa_entry, python_protocol_entry;
 
 const ProtocolCatalog& protocol_catalog() {
   static constexpr const ProtocolEntry* entries[] = {
@@ -35,7 +35,7 @@ const ProtocolCatalog& protocol_catalog() {
       &k_batch_async_entry, &softsync_entry,       &ssp_entry,       &adasync_entry,
       &switch_entry,        &all_reduce_entry,     &local_sgd_entry, &dasgd_entry,
       &ripples_entry,       &partial_reduce_entry, &noloco_entry,    &async_local_sgd_entry,
-      &d_psgd_entry,        &ad_psgd_entry,        &cocoa_entry};
+      &d_psgd_entry,        &ad_psgd_entry,        &cocoa_entry,     &python_protocol_entry};
   static constexpr ProtocolCatalog catalog{"protocols", "kind", entries};
   return catalog;
 }

@@ -8,6 +8,7 @@
 
 #include "sim/catalog.h"
 #include "sim/peer_protocol.h"
+#include "sim/python/python_class.h"
 #include "sim/server_protocol.h"
 
 namespace gradrace {
@@ -36,6 +37,7 @@ struct Setting {
   // [learner]: means of independent runtimes; empty: not known.
   std::function<std::vector<double>()> means = {};
   std::shared_ptr<const Layers> layers = {};  // that all-reduce exchanges; null: none
+  PythonFiles* python = nullptr;              // null: no file is looked at
 };
 
 using ProtocolEntry = Entry<MakeProtocol, const Setting&>;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -45,6 +46,7 @@ struct Traits {
   std::uint32_t local_steps = 1;  // tau: a learner makes so many steps before it sends what they
                                   // add up to; see Race
   bool k_varies = false;          // k() is that of the beginning: theory of the error is not known
+  bool in_python = false;         // of a user's file, which its page's example only names
 
   // Without one.
   enum class Exchange : std::uint8_t { collective, of_neighbours, of_pairs, with_coordinator };
@@ -91,6 +93,9 @@ class Protocol {
 
   /// Gradients that move a value at once: a learning rate's `scale` goes by them.
   virtual std::uint32_t gradients_of_step() const { return k(); }
+
+  /// Of the file that it is made of; empty: of none.  RunError where that is not there.
+  virtual std::string data_hash() const { return {}; }
 
   /// What it knows under those conditions.
   virtual Theory theory(const Conditions& conditions) const = 0;

@@ -80,7 +80,7 @@ class Forks:
         if os.getpid() != self.process:
             os._exit(1)
         if self.place:
-            raise Mistake(f"{self.place}: starts another process by fork, which a model may not")
+            raise Mistake(f"{self.place}: starts another process by fork, which it may not")
 
 
 class UserClass:

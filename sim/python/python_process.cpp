@@ -60,6 +60,16 @@ static void write(int descriptor, std::string_view bytes) {
   }
 }
 
+/// In which sets of words have the same order each time.
+static std::vector<char*> environment() {
+  static char same_order[] = "PYTHONHASHSEED=0";
+  std::vector<char*> variables{same_order};
+  for (char** one = environ; *one != nullptr; ++one)
+    if (!std::string_view(*one).starts_with("PYTHONHASHSEED=")) variables.push_back(*one);
+  variables.push_back(nullptr);
+  return variables;
+}
+
 PythonProcess::PythonProcess(const PythonClass& of)
     : PythonProcess(of, of.kind->worker, of.arguments, of.words) {}
 
@@ -133,6 +143,7 @@ void PythonProcess::start(const PythonClass& of, std::string_view script,
     std::vector<char*> line;
     for (std::string& word : all) line.push_back(word.data());
     line.push_back(nullptr);
+    std::vector<char*> variables = environment();
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -142,7 +153,7 @@ void PythonProcess::start(const PythonClass& of, std::string_view script,
     posix_spawn_file_actions_adddup2(&actions, stack_, worker_stack);
     posix_spawn_file_actions_adddup2(&actions, source_, worker_source);
     const int error =
-        ::posix_spawnp(&process_, line.front(), &actions, nullptr, line.data(), environ);
+        ::posix_spawnp(&process_, line.front(), &actions, nullptr, line.data(), variables.data());
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0) {
       process_ = -1;

@@ -84,7 +84,8 @@ TEST_CASE("staleness: is what minibatches lose by the updates made while they ar
   for (const ProtocolEntry* entry : protocol_catalog().entries) {
     if (entry->page.name == "cocoa") continue;  // without a server, of svm alone
     const std::string example(entry->page.example);
-    if (!race_of(8, example, R"({"updates": 1})").make_protocol().has_server()) continue;
+    const auto protocol = race_of(8, example, R"({"updates": 1})").make_protocol();
+    if (!protocol.has_server() || protocol->traits().in_python) continue;
     double farthest = 0;
     for (const char* runtime : laws) {
       const double balance = keep_books(example, runtime).balance();

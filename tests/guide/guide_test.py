@@ -91,10 +91,18 @@ class Guide(ProgramTest):
         python = next((one for one in (os.environ.get("GRADRACE_PYTHON"), PYTHON, "/usr/bin/python3") if one and has_torch(one)), None)
         if not python:
             self.skipTest("no Python with torch and numpy; apt-get install python3-torch, or pip install torch into .venv")
-        ((_, calls),) = sessions((GUIDE / "models_in_python.md").read_text(encoding="utf-8"))
+        (_, calls), _ = sessions((GUIDE / "models_in_python.md").read_text(encoding="utf-8"))
         for command, lines in calls:
             environment = {} if " report " in command else {"GRADRACE_PYTHON": os.fspath(python)}
             self.come_out(lines, self.typed(command, **environment), command)
+
+    def test_a_protocol_of_one_s_own_races_as_the_page_says(self):
+        page = (GUIDE / "models_in_python.md").read_text(encoding="utf-8")
+        _, (_, calls) = sessions(page)
+        for command, lines in calls:
+            self.come_out(lines, self.typed(command), command)
+        (shown,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+        self.assertIn(shown, (ROOT / "scenarios/own_protocol.py").read_text(encoding="utf-8"))
 
     def test_the_gradient_of_one_s_own_model_is_that_of_its_loss(self):
         words = [PYTHON, "-c", GRADIENT, ROOT / "scenarios/own_model.py", "PhaseRetrieval"]

@@ -38,6 +38,7 @@ TEST_CASE("catalog: every protocol runs 50 updates of a quadratic as its page's 
     const std::string example(entry->page.example);
     CAPTURE(example);
     const auto protocol = race_of(8, example, R"({"updates": 1})").make_protocol();
+    if (protocol->traits().in_python) continue;
     const unsigned updates = protocol.has_server() || protocol->traits().together ? 50 : 400;
     const Point point = point_from(
         R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}},

@@ -40,7 +40,9 @@ static std::vector<std::string> examples(bool server) {
     if (entry->page.name == "cocoa") continue;
     const std::string example(entry->page.example);
     const Race race = race_of(8, example, R"({"updates": 1})");
-    if (race.make_protocol().has_server() == server) examples.push_back(example);
+    const AnyProtocol protocol = race.make_protocol();
+    if (protocol->traits().in_python) continue;
+    if (protocol.has_server() == server) examples.push_back(example);
   }
   return examples;
 }

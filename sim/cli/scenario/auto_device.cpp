@@ -86,6 +86,8 @@ std::string only_cpu(const Point& point) {
   if (point.with_compression()) return "messages of compression were not measured on a GPU";
   if (point.local_steps() > 1) return "steps of learners at a server were not measured on a GPU";
   if (point.first_plan.rule.delay) return "only the CPU makes delay_compensation";
+  if (point.make_protocol()->traits().in_python)
+    return "protocols in Python were not measured on a GPU";
   if (point.versions() > 1) return "only the CPU moves ranges of a model (cluster.server.versions)";
   return point.model->has_shards() ? "only the CPU draws each learner's rows of dataset.partition"
                                    : "";

@@ -183,8 +183,9 @@ std::vector<std::string> Point::data_hashes() const {
   std::vector<std::string> hashes;
   for (const auto& trace : cluster.traces()) hashes.push_back(trace->hash);
   if (cluster.peers && cluster.peers->layers) hashes.push_back(cluster.peers->layers->hash);
-  const std::string hash = with_model() ? model->data_hash() : "";
-  if (!hash.empty()) hashes.push_back(hash);
+  for (const std::string& hash :
+       {with_model() ? model->data_hash() : "", make_protocol()->data_hash()})
+    if (!hash.empty()) hashes.push_back(hash);
   return hashes;
 }
 

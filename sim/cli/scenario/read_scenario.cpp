@@ -169,6 +169,8 @@ static std::vector<std::string> data_of_manifest(const nlohmann::ordered_json& m
 
 static bool bears_on_data(const ScenarioChanges::Set& set) {
   const std::string key = set.path.substr(0, set.path.find('.'));
+  for (const std::string_view path : {"protocol", "protocol.kind", "protocol.file"})
+    if (set.path == path) return true;
   return key == "model" || key == "cluster" || key == "sweep" || key == "timing_only";
 }
 

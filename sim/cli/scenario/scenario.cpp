@@ -282,7 +282,8 @@ void visit_rate(Fields& fields, Point& point, const WorkBudget& budget) {
               "false");
 }
 
-void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool model_read) {
+void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool model_read,
+                    PythonFiles& python) {
   const Setting setting{
       point.cluster.learners,
       point.common_law(),
@@ -291,7 +292,8 @@ void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool
       !layout_of({&point.first_plan.rule, 1}, 1, {}).only_w(),
       point.cluster.runtimes.fastest(point.cluster.learners, point.samples()),
       [&point] { return point.cluster.runtimes.means(point.cluster.learners, point.samples()); },
-      point.cluster.peers ? point.cluster.peers->layers : nullptr};
+      point.cluster.peers ? point.cluster.peers->layers : nullptr,
+      &python};
   read_kind<MakeProtocol, const Setting&>(fields, "protocol", protocol_catalog(),
                                           point.make_protocol, Need::required,
                                           "how learners are synchronised", setting);
@@ -496,7 +498,7 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   visit_stop(fields, point, model_read, record_read);
   const WorkBudget budget{point.stop.epochs, point.stop.gradients,
                           !model_read || (point.model && point.model->has_dataset())};
-  visit_protocol(fields, point, budget, model_read);
+  visit_protocol(fields, point, budget, model_read, shelf.python());
   check_precision(fields, point);
   check_delay(fields, point);
   check_dual(fields, point);

@@ -87,6 +87,7 @@ PROTOCOLS = {
     "async-local-sgd": {"tau": 2},
     "ripples": {"group": 2},
     "switch": {"phases": SWITCHING["protocol"]["phases"]},
+    "python": None,
 }
 MOMENTUM = {"momentum": 0.5}
 SVM = {"kind": "svm", "l2": 0.01, "dataset": {**TRAINING["model"]["dataset"], "partition": {"kind": "iid"}}}

@@ -327,7 +327,7 @@ class Net:
         self.check_failed("13: in evaluate: did not come back within 1 seconds", evaluate="exec('while True: pass')", timeout=1)
 
     def test_a_fork_is_refused_at_its_line(self):
-        self.check_failed("10: in gradient: starts another process by fork, which a model may not", gradient="os.fork()")
+        self.check_failed("10: in gradient: starts another process by fork, which it may not", gradient="os.fork()")
         self.check_failed("13: in evaluate: starts another process by fork", evaluate="os.fork()")
 
     def test_an_end_of_the_process_is_told(self):
