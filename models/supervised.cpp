@@ -13,8 +13,8 @@
 
 #include "models/cpu/dense_model.h"
 #include "models/cpu/dense_network.h"
-#include "models/hinge_dual.h"
 #include "models/layers/network.h"
+#include "models/model/hinge_dual.h"
 #include "models/model/supervised_model.h"
 #include "models/sampling/augmentation.h"
 #include "models/sampling/batch.h"

@@ -23,10 +23,11 @@ it, is there at
 of the minibatch's time, and is exchanged when all learners have it and the part before is done.
 
 With `cluster.network.layers` these parts are the gradients of layers, from the last one on, whose
-shares of the passes are those of their `flop`; with equal layers they are buckets.  As one channel
-takes them in that order, the first layer's comes last, and the next forward pass waits for nothing
-else.  Layers that are divided among learners (`parallelism`) also exchange what goes into them, for
-which all computing waits; it counts as waiting when the minibatch has ended.
+shares of the passes are those of their `flop`; with equal layers they are buckets.  One channel takes
+them in that order, so that the first layer's comes last; the next step begins after it.  Layers that
+are divided among learners (`parallelism`) also exchange what goes into them, each time as an
+all-reduce of half the bytes, which has twice the latencies of a gather.  All computing waits for
+that; it is told as hidden, and as waiting when the minibatch has ended.
 
 With `accumulate` m > 1 a learner computes m minibatches at the value that all hold, one after
 another, before the exchange; the update has the mean of all P m gradients, and what is sent is as

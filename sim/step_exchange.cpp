@@ -86,7 +86,9 @@ std::optional<Estimate> step_time(std::span<const StepExchange> exchanges, doubl
                             std::ranges::any_of(exchanges, [&](const StepExchange& exchange) {
                               return exchange.groups(conditions.learners) > 1;
                             });
-  return estimate(mean_of(channel, conditions), shares_cards ? Basis::lower : Basis::exact);
+  const bool sets_up = network && network->communicator_setup > 0;
+  return estimate(mean_of(channel, conditions),
+                  shares_cards || sets_up ? Basis::lower : Basis::exact);
 }
 
 }  // namespace gradrace

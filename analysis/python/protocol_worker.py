@@ -118,6 +118,8 @@ class Server:
         self._settle("drop", DROP, arrival)
 
     def hold(self, arrival):
+        if arrival.number in self._open and arrival.learner not in self._idle:
+            raise ValueError(f"hold: learner {arrival.learner} computes another gradient already")
         self._settle("hold", HOLD, arrival)
         self._held[arrival.number] = arrival
         self._idle.discard(arrival.learner)
@@ -135,11 +137,13 @@ class Server:
             raise ValueError(f"cancel: learner {gradient.learner} does not compute that gradient")
         self._order(CANCEL, gradient.learner)
         self._idle.add(gradient.learner)
+        del self._facts[gradient.learner]
 
     def cancel_all(self):
         self._order(CANCEL_ALL)
         held = {gradient.learner for gradient in self._held.values()}
         self._idle = set(range(self._learners)) - held
+        self._facts.clear()
 
     def update(self):
         if not self._accepted:

@@ -12,7 +12,7 @@
 #include "models/cpu/aligned.h"
 #include "models/cpu/message_maker.h"
 #include "models/cpu/state_sum.h"
-#include "models/hinge_dual.h"
+#include "models/model/hinge_dual.h"
 #include "models/optimiser/optimiser.h"
 #include "models/replay/lowering.h"
 #include "models/replay/ready_uses.h"

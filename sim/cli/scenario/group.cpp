@@ -89,6 +89,9 @@ void visit_links(Fields& fields, Group& group) {
   const std::string smaller = "below " + std::to_string(group.devices());
   fields.idle("per_node", group.per_node >= group.devices(),
               "says nothing where a node has the whole group", smaller);
+  if (group.per_node > 0 && group.per_node < group.devices() && any_inside && !any_between)
+    fields.complain("between", "is missing, and exchanges between nodes would take no time",
+                    "a link, or without per_node");
   fields.idle("inside", any_inside && !group.uses(group.inside),
               "says nothing where all exchanges are between nodes", "a larger per_node");
   fields.idle("between", any_between && !group.uses(group.between),
@@ -141,7 +144,8 @@ void visit_group(Fields& fields, ClusterRuntimes& runtimes) {
   if (!fields.open("group", Need::none,
                    "a learner is P devices with tensor parallelism: its X is that of its slowest "
                    "device, of which each does a P-th of a minibatch, the largest of P draws / P, "
-                   "and what they exchange; an outlier is of the whole learner"))
+                   "and what they exchange; model_bytes of a network are then one device's share, "
+                   "and bytes that are sent those of one device of each learner"))
     return;
   Group group;
   visit_choice(fields, "parallelism", group.parallelism, parallelisms, Need::required,
@@ -160,11 +164,22 @@ void visit_group(Fields& fields, ClusterRuntimes& runtimes) {
   if (fields.good() && devices > 1 && !(exchange <= longest))
     fields.complain("transformer", "takes its devices " + number_text(exchange) + " to exchange",
                     "at most " + number_text(longest) + " units of time");
-  if (fields.good() && devices > 1) {
-    for (DistributionProduct& law : runtimes.laws)
-      if (law) law = shifted(largest(law, devices), devices * exchange, devices);
-  }
+  const bool is_one = devices == 1 || !fields.good();
   fields.close();
+  if (is_one) return;
+  for (DistributionProduct& law : runtimes.laws)
+    if (law) law = shifted(largest(law, devices), devices * exchange, devices);
+  if (runtimes.rate) *runtimes.rate *= devices;
+  const auto refuse = [&](bool is_there, std::string_view key) {
+    if (is_there && exchange > 0)
+      fields.complain(key, "would act on what a learner's devices exchange (group), too",
+                      "without it, or links of the group that take no time");
+  };
+  refuse(std::ranges::any_of(runtimes.speeds, [](double speed) { return speed != 1; }),
+         runtimes.slow ? "slow" : "speeds");
+  refuse(runtimes.persistence != nullptr, "persistence");
+  refuse(runtimes.outliers.has_value(), "outliers");
+  refuse(!runtimes.windows.empty(), "windows");
 }
 
 }  // namespace gradrace

@@ -108,7 +108,12 @@ void check_layers(Fields& fields, const Point& point, const AnyProtocol& protoco
   if (point.cluster.transit.failures)
     fields.complain(key, "do not go with learners that fail (cluster.failures)",
                     "without it, or no failures");
-  if (point.with_compression() && point.cluster.peers->layers->parallelism != Parallelism::data)
+  const Layers& layers = *point.cluster.peers->layers;
+  if (layers.minibatch > 0 && point.model &&
+      (point.samples().least() != layers.minibatch ||
+       point.samples().greatest() != layers.minibatch))
+    fields.complain(key + ".minibatch", "is not the model's", "model.minibatch");
+  if (point.with_compression() && layers.parallelism != Parallelism::data)
     fields.complain("compression", "does not go with layers that are divided among learners",
                     "without it, or cluster.network.layers with parallelism: data");
 }

@@ -623,7 +623,20 @@ class Experiments(unittest.TestCase):
         self.assertEqual(where_from("takes a GPU"), "takes a GPU")
 
     def test_no_item_of_a_paper_is_left_out(self):
-        for name in ("chan2014", "das2016", "douillard2025", "dutta2021", "ho2013", "li2021", "luo2019", "pan2017", "vogels2019", "yan2021", "zhang2016", "zhou2020"):
+        for name in (
+            "chan2014",
+            "das2016",
+            "douillard2025",
+            "dutta2021",
+            "ho2013",
+            "li2021",
+            "luo2019",
+            "pan2017",
+            "vogels2019",
+            "yan2021",
+            "zhang2016",
+            "zhou2020",
+        ):
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:
                 judged = judge(read_paper(name), Outputs(folder))
                 self.assertFalse(judged.is_broken)

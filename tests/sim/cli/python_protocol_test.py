@@ -341,11 +341,11 @@ class PythonProtocolTest(ProgramTest):
 
     def test_what_the_server_lets_through_breaks_nothing(self):
         (self.folder / "policy.py").write_text(WHATEVER, encoding="utf-8")
-        clusters = [one for one in random_clusters(400 if LONG else 15) if "failures" not in one]
+        clusters = random_clusters(400 if LONG else 40)
         told = self.raced(changed(RACE, protocol=twin("Whatever", evaluations=True, pauses=True), stop={"time": 20}, sweep={"cluster": clusters}))
-        self.assertNotIn("failed", told)
+        self.assertNotIn("gradrace: failed", told)
         made = rows(self.folder / "out/runs.csv")
-        for count in "updates", "gradients_dropped", "gradients_cancelled", "max_staleness":
+        for count in "updates", "gradients_dropped", "gradients_cancelled", "gradients_lost", "max_staleness":
             self.assertTrue(any(int(row[count]) > 0 for row in made), count)
 
     def test_equal_bits_for_any_jobs_and_shards_and_after_an_interruption(self):

@@ -1,4 +1,4 @@
-#include "models/hinge_dual.h"
+#include "models/model/hinge_dual.h"
 
 #include <algorithm>
 #include <span>
