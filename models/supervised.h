@@ -16,14 +16,14 @@ namespace gradrace {
 /// The keys that every model of a data set has.
 struct SupervisedConfig {
   LoadDataset dataset;
-  LoadShards shards;                  // empty: every learner draws from all rows
-  double data_bytes = 0;              // of data that are made; 0: of others
-  PerLearner minibatch = 32;          // m
-  double l2 = 0;                      // lambda
-  std::string sampling = "iid";       // or epoch
-  std::string precision = "float32";  // or float64, tf32x3
-  bool augment = false;               // the images of a minibatch; see augmentation.h
-  std::uint32_t positive = 1;         // class of a hinge loss; see loss.h
+  LoadShards shards;                       // empty: every learner draws from all rows
+  double data_bytes = 0;                   // of data that are made; 0: of others
+  PerLearner minibatch = usual_minibatch;  // m
+  double l2 = 0;                           // lambda
+  std::string sampling = "iid";            // or epoch
+  std::string precision = "float32";       // or float64, tf32x3
+  bool augment = false;                    // the images of a minibatch; see augmentation.h
+  std::uint32_t positive = 1;              // class of a hinge loss; see loss.h
 };
 
 /// `norm`: what l2 is the factor of, as the model's page writes it.

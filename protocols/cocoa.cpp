@@ -25,10 +25,12 @@ y_i x_i / (lambda n).  Then a collective adds up the v of all:
     w = w + gamma sum_k v_k,   and of each change of alpha gamma is kept.
 
 With `beta` (CoCoA) gamma = beta / P and sigma = 1: beta 1 is the average; with `gamma` (CoCoA+) sigma
-= gamma P: gamma 1 adds.  An update has P passes, each of which takes the time of a minibatch of H
-rows, and counts as one; learning_rate of curve.csv is gamma P.  curve.csv has `duality_gap`, the loss
+= gamma P: gamma 1 adds.  An update has P passes, each of which
+takes one draw of the runtime, and H / rate where there is one, and counts as a minibatch;
+learning_rate of curve.csv is gamma P.  curve.csv has `duality_gap`, the loss
 less the dual objective, which the least loss is between.  Where P does not divide n some rows are in
-no shard, and a gap remains.)",
+no shard, and a gap remains.  In float32 the gap is as exact as the rounding of w, which adds up over
+thousands of rounds: below 1e-4 take precision float64.)",
     .source = "Jaggi et al., NIPS 2014 (CoCoA), Algorithm 1; Ma et al., ICML 2015 (CoCoA+)",
     .example = R"({"kind": "cocoa", "local_steps": 100, "gamma": 1})"};
 

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -39,14 +40,14 @@ begin and computed.  What a server tells, and may be ordered:
     accept(gradient)  drop(gradient)  hold(gradient)  release(gradient)
     update()  apply(gradient)                             # apply: accept it, and update
     cancel(gradient)  cancel_all()
-    timer(time)                                           # one is open; math.inf calls it off
+    timer(time)                                           # at it, as time() + 1; math.inf: none
     evaluate_at(time)  pause(length)                      # where the scenario allows them
     k()  set_k(k)                                         # K in force, at first the scenario's
 
 on_gradient accepts, drops or holds what has arrived.  An order that cannot be raises a ValueError;
 on_evaluation may order timer, evaluate_at and set_k.  An exception, nobody left computing and no
-timer, a fork, an end of the process, or a call that takes longer than timeout, fails the run with
-the file's line; other runs go on.  What a class does must depend on what it is told, its arguments
+timer, more than 10,000 + P events at one time, a fork, an end of the process, or a call that takes
+longer than timeout, fails the run with the file's line; other runs go on.  What a class does must depend on what it is told, its arguments
 and server.random alone: runs are then the same for any --jobs, and after an interruption.
 
 The file is run only where it is below the scenario's own folder, or with --allow-python; from a
@@ -98,7 +99,6 @@ class PythonProtocol final : public ServerProtocol {
   }
 
   void on_gradient(Server& server, const GradientFacts& arrival) override {
-    events_without_gradient_ = 0;
     open_[arrival.gradient] = arrival;
     Message message{.kind = Message::gradient};
     message.set(arrival);
@@ -156,9 +156,11 @@ class PythonProtocol final : public ServerProtocol {
   /// Obeys the orders that come back, and answers questions between them.
   void tell(Server& server, Message message) {
     constexpr std::uint32_t many = 10'000;
-    if (++events_without_gradient_ > many)
-      refuse("has been asked " + std::to_string(many) + " times since a gradient arrived");
+    if (std::exchange(now_, server.time()) != server.time()) events_now_ = 0;
+    if (++events_now_ > many + server.learners())
+      refuse("has been told of " + std::to_string(events_now_) + " events at one time");
     const std::size_t function = message.kind;
+    const auto begin = std::chrono::steady_clock::now();
     for (;;) {
       message.time = server.time();
       const PythonProcess::Answer answer =
@@ -167,6 +169,8 @@ class PythonProtocol final : public ServerProtocol {
         obey(server, answer.text);
         const auto question = static_cast<Question>(number(answer.head.numbers[0]));
         if (question == Question::none) return;
+        const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+        if (passed.count() > config_->python.timeout) process_->fail_as_late();
         message = question == Question::work
                       ? work(server)
                       : computing(server, learner(server, answer.head.numbers[1]));
@@ -257,7 +261,8 @@ class PythonProtocol final : public ServerProtocol {
   std::uint32_t k_;
   std::unique_ptr<PythonProcess> process_;
   Gradients open_, held_;  // that have arrived
-  std::uint32_t events_without_gradient_ = 0;
+  double now_ = -1;        // of the last event
+  std::uint32_t events_now_ = 0;
 };
 
 MakeProtocol read(Fields& fields, const Setting& setting) {

@@ -130,6 +130,9 @@ inline constexpr std::string_view minibatch_of_learners =
     "of each learner: in a mean of gradients (an update of a server, a step of all-reduce) one of "
     "m_i samples then counts m_i / sum m; means of values stay unweighted";
 
+/// Of models of data, without that key.
+inline constexpr std::uint32_t usual_minibatch = 32;
+
 /// The model of a scenario, before any device holds it.
 class ModelSpec {
  public:

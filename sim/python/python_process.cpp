@@ -205,18 +205,20 @@ bool PythonProcess::receive(char* to, std::size_t count) {
     const ssize_t got = ::recv(socket_, to, count, 0);
     if (got == 0) return false;
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      ::kill(process_, SIGUSR1);  // it writes its stack
-      for (int tenths = 0; tenths < 10 && place_in_stack().empty(); ++tenths)
-        std::this_thread::sleep_for(milliseconds(100));
-      fail_at("did not come back within " + short_number(timeout_) + " seconds (" + key_ +
-              ".timeout), and was ended");
-    }
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) fail_as_late();
     if (got < 0) return false;
     to += got;
     count -= static_cast<std::size_t>(got);
   }
   return true;
+}
+
+void PythonProcess::fail_as_late() {
+  ::kill(process_, SIGUSR1);  // it writes its stack
+  for (int tenths = 0; tenths < 10 && place_in_stack().empty(); ++tenths)
+    std::this_thread::sleep_for(milliseconds(100));
+  fail_at("did not come back within " + short_number(timeout_) + " seconds (" + key_ +
+          ".timeout), and was ended");
 }
 
 /// Where the process was, if its stack says so, else the function that was called.

@@ -37,6 +37,8 @@ class PythonProcess {
   std::span<const double> sizes() const { return sizes_; }
   /// `function`: the number of the one that is called, for messages.
   Answer call(std::size_t function, std::string_view request);
+  /// A call that has asked back has taken longer than it may.
+  [[noreturn]] void fail_as_late();
 
   /// So many bytes that both processes have, until this one ends; null: none.
   std::byte* map_memory(std::size_t bytes);

@@ -41,7 +41,7 @@ def bandwidths(outputs, scenario):
 def judged(outputs, scenario, figure, names):
     """names: {(time of a step, H): the name of a row of the table}."""
     found = bandwidths(outputs, scenario)
-    figure, claims = figure_of(figure), []
+    claims = []
     for at, name in names.items():
         rows = [claim(f"{name}-{percent}") for percent in UTILISATIONS]
         entries = [on_grid(float(row.expected)) for row in rows]
@@ -59,14 +59,18 @@ def table4(outputs):
     models = {0.1: "1B", 0.8: "10B", 4.9: "100B"}
     names = {(time, 1): f"4.data-parallel-{model}" for time, model in models.items()}
     names |= {(time, 100): f"4.DiLoCo-{model}" for time, model in models.items()}
-    return judged(outputs, "table4_which_bandwidth_does_a_utilisation_take", "table4", names)
+    return judged(
+        outputs, "table4_which_bandwidth_does_a_utilisation_take", figure_of("table4"), names
+    )
 
 
 def table6(outputs):
     models = {0.8: "10B", 26: "405B", 20: "671B"}
     rounds = (1, 10, 50, 100, 300)
     names = {(time, H): f"6.{model}-{H}" for time, model in models.items() for H in rounds}
-    return judged(outputs, "table6_which_bandwidth_does_a_longer_round_take", "table6", names)
+    return judged(
+        outputs, "table6_which_bandwidth_does_a_longer_round_take", figure_of("table6"), names
+    )
 
 
 def streaming(_outputs):

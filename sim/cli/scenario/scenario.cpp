@@ -333,8 +333,11 @@ void check_delay(Fields& fields, const Point& point) {
 /// What passes of dual ascent need, and what says nothing of them.
 void check_dual(Fields& fields, const Point& point) {
   const bool is_dual = point.dual().has_value();
-  for (const auto* key : {"learning_rate", "model.minibatch"})
-    fields.idle(key, is_dual, "says nothing beside protocol cocoa, which has its own step and rows",
+  const bool is_usual = point.model && !point.model->minibatch().differs() &&
+                        point.model->minibatch()[0] == usual_minibatch;
+  for (const auto& [key, is_idle] :
+       {std::pair{"learning_rate", is_dual}, {"model.minibatch", is_dual && !is_usual}})
+    fields.idle(key, is_idle, "says nothing beside protocol cocoa, which has its own step and rows",
                 "without it");
   if (!is_dual) return;
   if (optimises(point.first_plan))

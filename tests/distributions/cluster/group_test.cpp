@@ -108,8 +108,12 @@ TEST_CASE("group: a learner takes the slowest of its devices, a P-th of a miniba
       "inside": {"latency": 0.01}})")
                           .totals.time;
   CHECK(time / 20000 == doctest::Approx(harmonic_difference(24, 24) / 8 + 0.5).epsilon(0.005));
-  const double samples =
-      timed(R"(, "rate": 0.5, "group": {"parallelism": "1-d", "grid": [2, 2, 1]})").totals.time;
+  const Point of_samples = point_from(
+      R"({"cluster": {"learners": 3, "runtime": {"distribution": "exponential", "mean": 1},
+                      "rate": 0.5, "group": {"parallelism": "1-d", "grid": [2, 2, 1]}},
+          "model": {"kind": "quadratic", "minibatch": 1}, "timing_only": true,
+          "protocol": {"kind": "sync"}, "stop": {"updates": 20000}})");
+  const double samples = run_timing(of_samples.race()).totals.time;
   CHECK(samples / 20000 == doctest::Approx((harmonic_difference(12, 12) + 2) / 4).epsilon(0.005));
 }
 

@@ -254,7 +254,7 @@ MISTAKES = [
     ("is killed", "os.kill(os.getpid(), 9)", ":10: Policy.on_gradient: its process was ended by a signal: Killed"),
     ("forges", "server._orders.extend((2, 99))", ": class Policy orders what cannot be"),
     ("forges an idle one", "server._orders.extend((0, other))", ": class Policy orders what cannot be: a learner computes one minibatch at a time"),
-    ("ticks", "server.timer(server.time())", ": class Policy has been asked 10000 times since a gradient arrived"),
+    ("ticks", "server.timer(server.time())", ": class Policy has been told of 10005 events at one time"),
 ]
 
 PAIRS = [
@@ -363,6 +363,12 @@ class PythonProtocolTest(ProgramTest):
         self.raced(changed(many, replicas=1), "grown")
         self.call("run", self.write(many), "--out", "grown")
         self.assertEqual(one, self.tables(self.folder / "grown"))
+
+    def test_a_class_that_asks_for_ever_is_ended_too(self):
+        text = "class Asks:\n    def on_gradient(self, server, gradient):\n        while server.work().gradients < 1:\n            pass\n"
+        (self.folder / "policy.py").write_text(text, encoding="utf-8")
+        told = self.raced(changed(RACE, protocol=twin("Asks", timeout=1)), status=1)
+        self.assertRegex(told, r"policy.py:[34]: in on_gradient: did not come back within 1 seconds? \(protocol.timeout\), and was ended")
 
     def test_evaluations_are_those_of_the_curve(self):
         (self.folder / "policy.py").write_text(LOOKS, encoding="utf-8")

@@ -275,7 +275,7 @@ class Output(ProgramTest):
         peers = changed(SMALL, sweep=None, protocol={"kind": "all-reduce"}, record={"evaluate": "each"}, compression={"kind": "sign", "memory": {}})
         by_learner = rows(self.run_small("peers", scenario=peers) / "curve.csv")
         self.assertEqual(list(by_learner[0]), [*found["curve.csv"], "learner", "compression_error", "bytes", "bits"])
-        found["curve.csv"] = [*by_learner[0], "members"]
+        found["curve.csv"] = [*by_learner[0], "members", "duality_gap"]
         named = {"cluster.learners": "<swept path>"} | {name + "0.1": name + "<x>" for name in ("time_to_loss_", "resolution_of_time_to_loss_")}
         for name, columns in found.items():
             expected = [column for column in told[name] if "time_to_error_<x>" not in column]
@@ -366,6 +366,24 @@ class Output(ProgramTest):
             self.assertEqual({one["unit"] for one in times}, {scenario.get("time_unit", "time")})
             self.assertEqual(times[1]["formula"], "time of the last update / updates")
         self.assertEqual(sorted(columns), ["runs.csv"])
+
+    def test_a_manifest_of_cocoa_alone_is_repeated_and_its_shards_collected(self):
+        data = {"kind": "synthetic", "rows": 64, "test_rows": 8, "features": 4, "classes": 2, "partition": {"kind": "iid"}}
+        scenario = {
+            "cluster": {"learners": 4, "runtime": {"distribution": "exponential", "mean": 1}},
+            "model": {"kind": "svm", "l2": 0.01, "dataset": data},
+            "protocol": {"kind": "cocoa", "local_steps": 8, "gamma": 1},
+            "stop": {"updates": 9},
+            "replicas": 2,
+        }
+        self.call("run", self.write(scenario), "--out", "one", "--quiet")
+        self.call("run", "one/manifest.json", "--out", "again", "--quiet")
+        for shard in "1/2", "2/2":
+            self.call("run", "scenario.json", "--out", f"part{shard[0]}", "--shard", shard, "--quiet")
+        self.call("collect", "part1", "part2", "--out", "all", "--quiet")
+        for out in "again", "all":
+            self.assertEqual(self.tables(self.folder / out), self.tables(self.folder / "one"), out)
+        self.assertTrue(all(float(row["duality_gap"]) >= 0 for row in rows(self.folder / "one/curve.csv")))
 
     def test_the_manifest_has_points_and_targets_as_data(self):
         phases = [{"protocol": {"kind": "sync"}, "end": {"updates": 5}}, {"protocol": {"kind": "async"}}]
