@@ -23,6 +23,7 @@ class HingeDual {
  public:
   /// The parts, which have shards, must outlive it.
   explicit HingeDual(const SupervisedParts& parts) : parts_(parts) {}
+  virtual ~HingeDual() = default;
 
   /// Of a learner.
   std::size_t variables() const { return parts_.shards->size; }
@@ -34,11 +35,11 @@ class HingeDual {
   ///     v    = v + (a_i' - a_i) y_i x_i / (lambda n).
   ///
   /// after = before + step (a - before); g = -v.  By how much their sum has grown.
-  double ascend(const DualPass& pass, const MinibatchName& name, const Real* w, const Real* before,
-                Real* after, Real* g);
+  virtual double ascend(const DualPass& pass, const MinibatchName& name, const Real* w,
+                        const Real* before, Real* after, Real* g);
 
   /// F(w) - D(alpha), where w is w(alpha), F(w) the loss and `sum` that of all alpha.
-  double gap(const Real* w, double loss, double sum) const;
+  virtual double gap(const Real* w, double loss, double sum) const;
 
  private:
   const SupervisedParts& parts_;
