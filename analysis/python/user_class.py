@@ -123,6 +123,8 @@ def run(work):
     """Calls work(file, text, name, arguments, words...), and answers what goes wrong in it."""
     file, name, length, *words = sys.argv[1:]
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # gradrace ends, and this with it
+    for descriptor in (CALLS, MEMORY, STACK, SOURCE):
+        os.set_inheritable(descriptor, False)  # programs that the class starts
     sys.dont_write_bytecode = True
     del (
         sys.path[0],

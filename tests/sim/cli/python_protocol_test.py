@@ -4,6 +4,7 @@ import collections
 import os
 import random
 import re
+import time
 import unittest
 
 from program import ROOT, ProgramTest, changed, rows, skip
@@ -363,6 +364,13 @@ class PythonProtocolTest(ProgramTest):
         self.raced(changed(many, replicas=1), "grown")
         self.call("run", self.write(many), "--out", "grown")
         self.assertEqual(one, self.tables(self.folder / "grown"))
+
+    def test_a_program_that_outlives_its_class_hides_no_end(self):
+        text = "import os\nclass Leaves:\n    def on_gradient(self, server, gradient):\n        os.system('sleep 20 >/dev/null 2>&1 &')\n        os._exit(3)\n"
+        (self.folder / "policy.py").write_text(text, encoding="utf-8")
+        begin = time.monotonic()
+        self.assertNotIn("did not come back", self.raced(changed(RACE, protocol=twin("Leaves")), status=1))
+        self.assertLess(time.monotonic() - begin, 15)
 
     def test_a_class_that_asks_for_ever_is_ended_too(self):
         text = "class Asks:\n    def on_gradient(self, server, gradient):\n        while server.work().gradients < 1:\n            pass\n"
