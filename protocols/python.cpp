@@ -53,7 +53,7 @@ and server.random alone: runs are then the same for any --jobs, and after an int
 The file is run only where it is below the scenario's own folder, or with --allow-python; from a
 manifest only with that.  validate, theory, report, plot and collect never import it.  Its hash,
 without files that it imports, is in the manifest.  What is imported is what was hashed, whatever
-becomes of the file.  It is slow: 7,000 to 40,000 events a second, and 40 ms for each run.  Theory
+becomes of the file.  It is slow: some 10,000 events a second, and 40 ms for each run.  Theory
 knows nothing of it, and it is no phase of switch.)",
     .source = "the user's",
     .example = R"({"kind": "python", "file": "policy.py", "class": "Policy", "k": 4})"};
