@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
+#include <type_traits>
 
 #include "sim/host_device.h"
 
@@ -8,8 +10,8 @@
 /// rounded right, a number that is 0 takes a hundred instructions more.
 namespace gradrace {
 
-template <class Real>
-GRADRACE_HD Real quotient(Real a, Real b) {
+template <class Real, class Divisor>
+GRADRACE_HD Real quotient(Real a, Divisor b) {
 #ifdef __CUDA_ARCH__
   if constexpr (sizeof(Real) == sizeof(float)) return __fdividef(a, b);
 #endif
@@ -25,7 +27,12 @@ GRADRACE_HD Real root(Real a) {
     return root;
   }
 #endif
-  return std::sqrt(a);
+  if constexpr (std::is_floating_point_v<Real>) {
+    return std::sqrt(a);
+  } else {  // several numbers side by side
+    for (std::size_t i = 0; i < sizeof a / sizeof a[0]; ++i) a[i] = std::sqrt(a[i]);
+    return a;
+  }
 }
 
 }  // namespace gradrace

@@ -70,11 +70,12 @@ struct Adam {
       return part == mean ? mean_ : square_;
     }
 
-    GRADRACE_HD Real operator()(Real w, Real change, Real (&kept)[number_parts]) const {
+    template <class Number>
+    GRADRACE_HD Number operator()(Number w, Number change, Number (&kept)[number_parts]) const {
       if (vanishing_) return w;
-      const Real g = change * per_rate_;
-      const Real m = beta1_ * kept[mean] + new1_ * g;
-      const Real v = beta2_ * kept[mean_square] + new2_ * g * g;
+      const Number g = change * per_rate_;
+      const Number m = beta1_ * kept[mean] + new1_ * g;
+      const Number v = beta2_ * kept[mean_square] + new2_ * g * g;
       kept[mean] = m, kept[mean_square] = v;
       return w - quotient(rate_ * quotient(m, of_mean_), root(quotient(v, of_square_)) + epsilon_);
     }

@@ -38,7 +38,8 @@ struct AdamW {
           decay_(update.vanishes() ? Real{0}
                                    : static_cast<Real>(update.rate * adamw.weight_decay)) {}
 
-    GRADRACE_HD Real operator()(Real w, Real change, Real (&kept)[number_parts]) const {
+    template <class Number>
+    GRADRACE_HD Number operator()(Number w, Number change, Number (&kept)[number_parts]) const {
       return Adam::Step<Real>::operator()(w - decay_ * w, change, kept);
     }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstring>
 #include <type_traits>
 #include <variant>
 
@@ -37,15 +38,32 @@ GRADRACE_HD AnyStep<Real> step_of(const OptimiserKind& kind, const Update<Real>&
   return AnyStep<Real>(std::in_place_index<index>, Made(*std::get_if<index>(&kind), update));
 }
 
-/// w' of number j, whose parts are moved.
-template <class Step, class Real>
-GRADRACE_HD Real move_number(const Step& step, std::uint32_t j, Real w, Real change) {
-  Real kept[number_parts] = {};
+/// The number there, or several from there on, side by side in one Number.
+template <class Number, class Real>
+GRADRACE_HD Number load(const Real* from) {
+  if constexpr (std::is_same_v<Number, Real>) return *from;
+  Number number;
+  std::memcpy(&number, from, sizeof number);
+  return number;
+}
+
+template <class Number, class Real>
+GRADRACE_HD void store(Number number, Real* to) {
+  if constexpr (std::is_same_v<Number, Real>)
+    *to = number;
+  else
+    std::memcpy(to, &number, sizeof number);
+}
+
+/// w' of number j, or of several from it on, whose parts are moved.
+template <class Step, class Number>
+GRADRACE_HD Number move_number(const Step& step, std::uint32_t j, Number w, Number change) {
+  Number kept[number_parts] = {};
   for (std::size_t part = 0; part < number_parts; ++part)
-    if (step.part(part).to != nullptr) kept[part] = step.part(part).from[j];
+    if (step.part(part).to != nullptr) kept[part] = load<Number>(&step.part(part).from[j]);
   w = step(w, change, kept);
   for (std::size_t part = 0; part < number_parts; ++part)
-    if (step.part(part).to != nullptr) step.part(part).to[j] = kept[part];
+    if (step.part(part).to != nullptr) store(kept[part], &step.part(part).to[j]);
   return w;
 }
 

@@ -99,15 +99,16 @@ struct Sgd {
       return part == velocity ? velocity_ : square_;
     }
 
-    GRADRACE_HD Real operator()(Real w, Real change, Real (&kept)[number_parts]) const {
+    template <class Number>
+    GRADRACE_HD Number operator()(Number w, Number change, Number (&kept)[number_parts]) const {
       if (square_.to != nullptr && rescaled_) {
-        const Real g = change * per_rate_;
+        const Number g = change * per_rate_;
         kept[mean_square] = decay_ * kept[mean_square] + (1 - decay_) * g * g;
         change = quotient(change, root(kept[mean_square] + epsilon_));
       }
       if (velocity_.to != nullptr) {
         change *= of_step_;
-        const Real v = kept_ * kept[velocity] + change;
+        const Number v = kept_ * kept[velocity] + change;
         kept[velocity] = v;
         change = scale_ * (nesterov_ ? momentum_ * v + change : v);
       }

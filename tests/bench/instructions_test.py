@@ -5,7 +5,7 @@ build that is tested:
 
     GRADRACE_RECORD=1 ctest --preset release -R instructions
 
-The short form counts six of the runs, with GRADRACE_LONG=1 all are counted.
+The short form counts seven of the runs, with GRADRACE_LONG=1 all are counted.
 """
 
 import json
@@ -57,6 +57,11 @@ def evaluating(kind, every, **keys):
     return changed(scenario, record={"details": False, "every_updates": every})
 
 
+def stepping(updates, **optimiser):
+    scenario = training("softmax", DENSE, updates)
+    return changed(scenario, model={**scenario["model"], "minibatch": 1}, optimiser=optimiser)
+
+
 # Whole runs, or a longer one less a shorter one, where what is counted would be little beside the start.
 RUNS = {
     "async": (TIMING,),
@@ -83,6 +88,8 @@ RUNS = {
     "gradients of mlp": tuple(training("mlp", DENSE, n, widths=[128]) for n in (24, 4)),
     "gradients of mlp, images": tuple(training("mlp", IMAGES, n, widths=[128]) for n in (44, 4)),
     "gradients of cnn": tuple(training("cnn", IMAGES, n) for n in (6, 2)),
+    "updates by momentum of gradients": tuple(stepping(n, momentum=0.9, momentum_of="gradients") for n in (425, 25)),
+    "updates by adam": tuple(stepping(n, kind="adam") for n in (425, 25)),
     "evaluations of softmax": tuple(evaluating("softmax", every) for every in (1, 32)),
     "evaluations of mlp": tuple(evaluating("mlp", every, widths=[128]) for every in (8, 64)),
 }
@@ -92,6 +99,7 @@ SHORT = (
     "k-sync of a million, by order statistics",
     "gradients of softmax, images",
     "gradients of mlp, images",
+    "updates by momentum of gradients",
     "evaluations of mlp",
 )
 ASKED = RUNS if os.environ.get("GRADRACE_LONG") or os.environ.get("GRADRACE_RECORD") else SHORT
