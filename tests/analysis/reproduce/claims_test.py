@@ -631,6 +631,7 @@ class Experiments(unittest.TestCase):
             "ho2013",
             "li2021",
             "luo2019",
+            "pan2016hemingway",
             "pan2017",
             "vogels2019",
             "yan2021",
