@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "protocols/averages/buckets.h"
-#include "sim/layers.h"
 #include "sim/make_protocol.h"
 
 namespace gradrace {
@@ -51,8 +50,9 @@ class AllReduce final : public PeerProtocol {
   struct Config : Buckets::Config {
     std::uint32_t accumulate = 1;
   };
-  static void visit(Fields& fields, Config& config) {
-    Buckets::visit(fields, config, "B: parts of a gradient, exchanged one after the other");
+  static void visit(Fields& fields, Config& config, const Setting& setting) {
+    Buckets::visit(fields, config, setting,
+                   "B: parts of a gradient, exchanged one after the other");
     fields.integer("accumulate", config.accumulate, Need::defaulted, between(1, 1e6),
                    "m: minibatches of a learner in an update");
     if (config.accumulate > 1 && (config.buckets > 1 || config.of_layers))
@@ -115,23 +115,19 @@ class AllReduce final : public PeerProtocol {
     Theory theory;
     theory.staleness = 0.0;
     theory.in_step = theory.mean_follows_sync = true;
+    theory.exchange_time = buckets_.exchange_time(conditions);
     if (config_.of_layers) {
-      theory.exchange_time = 0;
-      for (const StepExchange& exchange : *config_.of_layers)
-        *theory.exchange_time += time_of(exchange, conditions);
       theory.iteration_time = step_time(*config_.of_layers, config_.backward, conditions);
       return theory;
     }
-    const double part = collective_time(conditions.network, everyone(learners_), buckets_.share());
-    theory.exchange_time = config_.buckets * part;
     if (config_.accumulate > 1) {
       if (const auto slowest = slowest_of(conditions, config_.accumulate))
-        theory.iteration_time = {
-            {slowest->high + part, slowest->low == slowest->high ? Basis::exact : Basis::upper}};
+        theory.iteration_time = {{slowest->high + *theory.exchange_time,
+                                  slowest->low == slowest->high ? Basis::exact : Basis::upper}};
       return theory;
     }
     if (const auto slowest = slowest_minibatch(conditions))
-      if (const auto time = buckets_.time(*slowest, conditions, part))
+      if (const auto time = buckets_.time(*slowest, conditions))
         theory.iteration_time = {{*time, Basis::exact}};
     return theory;
   }
@@ -169,10 +165,7 @@ class AllReduce final : public PeerProtocol {
 
 MakeProtocol read(Fields& fields, const Setting& setting) {
   AllReduce::Config config;
-  if (setting.layers)
-    config.of_layers = std::make_shared<const std::vector<StepExchange>>(
-        exchanges_of(*setting.layers, setting.learners));
-  AllReduce::visit(fields, config);
+  AllReduce::visit(fields, config, setting);
   if (!fields.good()) return {};
   return [config, learners = setting.learners] {
     return std::make_unique<AllReduce>(config, learners);

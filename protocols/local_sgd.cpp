@@ -58,7 +58,8 @@ backward pass makes the step layer by layer, so that part b of the value, a B-th
     1 - backward (1 - b / B)
 
 of that minibatch's time, and is exchanged when all learners have it and the part before is done.
-It changes times alone, and goes with no compression.
+With `cluster.network.layers` these parts are layers, from the last one on, as with all-reduce.  It
+changes times alone, and goes with no compression.
 
 With `compression` a learner sends how far its value has come since all had one, as a message, and
 the mean is of what is made of those.
@@ -116,13 +117,7 @@ class LocalSgd final : public PeerProtocol {
   void on_timer(Peers& peers) override { buckets_.go_on(peers); }
 
   void on_exchange(Peers& peers, std::uint32_t) override {
-    if (!buckets_.ended(peers) || !buckets_.await(peers, are_done(peers))) return;
-    peers.average_sent(peers.present(), x_, state_);
-    if (config_.has_outer)
-      outer_step(peers);
-    else if (messages_)
-      x_ = common(peers);
-    begin(peers);
+    if (buckets_.ended(peers) && buckets_.await(peers, are_done(peers))) average(peers);
   }
 
   void on_leave(Peers& peers, std::uint32_t learner) override {
@@ -147,7 +142,8 @@ class LocalSgd final : public PeerProtocol {
                                                       : "",
             .together = true,
             .sends_messages = true,
-            .parts = config_.buckets.buckets,
+            .parts = config_.buckets.parts(),
+            .by_layer = true,
             .one_group = true,
             .goes_on_without = true,
             .no_failures = config_.buckets.buckets > 1 ? "buckets" : "",
@@ -169,17 +165,16 @@ class LocalSgd final : public PeerProtocol {
   Theory theory(const Conditions& conditions) const override {
     Theory theory;
     theory.staleness = 0.0;
-    const double part = collective_time(conditions.network, everyone(learners_), buckets_.share());
-    const double exchange = config_.buckets.buckets * part;
+    const double exchange = buckets_.exchange_time(conditions);
     theory.exchange_time = exchange;
     theory.may_come_late = true;
     const auto tau = period_.constant();
     const auto slowest = tau ? slowest_of(conditions, *tau) : std::nullopt;
     if (!slowest) return theory;
     theory.in_step = *tau == 1 || (conditions.law && conditions.law->variance() == 0);
-    const bool together = theory.in_step || config_.buckets.buckets == 1;
+    const bool together = theory.in_step || !buckets_.begins_early();
     const auto round =
-        together ? buckets_.time(slowest->high, conditions, part) : slowest->high + exchange;
+        together ? buckets_.time(slowest->high, conditions) : slowest->high + exchange;
     if (round)
       theory.iteration_time = {
           {*round / *tau, together && slowest->low == slowest->high ? Basis::exact : Basis::upper}};
@@ -202,13 +197,14 @@ class LocalSgd final : public PeerProtocol {
     buckets_.start();
     in_last_ = 0;
     peers.compute_all();
-    if (config_.buckets.buckets == 1) return;
+    overlaps_ = buckets_.begins_early();
+    if (!overlaps_) return;
     for (const std::uint32_t learner : peers.present()) look(peers, learner);
   }
 
   /// Whether the minibatch that the learner has begun is the last of its round.
   void look(Peers& peers, std::uint32_t learner) {
-    if (config_.buckets.buckets == 1 || steps_[learner] + 1 < tau_[learner]) return;
+    if (!overlaps_ || steps_[learner] + 1 < tau_[learner]) return;
     buckets_.begun(peers, learner);
     if (++in_last_ == learners_) buckets_.await(peers, false);
   }
@@ -218,7 +214,16 @@ class LocalSgd final : public PeerProtocol {
   void go_on(Peers& peers) {
     if (!are_done(peers)) return;
     peers.send_models(peers.present(), x_);
-    buckets_.computed(peers);
+    if (buckets_.computed(peers)) average(peers);
+  }
+
+  void average(Peers& peers) {
+    peers.average_sent(peers.present(), x_, state_);
+    if (config_.has_outer)
+      outer_step(peers);
+    else if (messages_)
+      x_ = common(peers);
+    begin(peers);
   }
 
   /// What all hold.
@@ -258,6 +263,7 @@ class LocalSgd final : public PeerProtocol {
   std::vector<std::uint32_t> steps_;  // [learner], since the average
   std::size_t waiting_ = 0;
   Buckets buckets_;
+  bool overlaps_ = false;      // the exchange, with computing
   std::uint32_t in_last_ = 0;  // learners in their last minibatch of the round, or beyond
 };
 
@@ -288,7 +294,8 @@ MakeProtocol read(Fields& fields, const Setting& setting) {
               "says nothing, as the optimiser keeps no state",
               "kept, or an optimiser with momentum, moments or ema");
   visit_outer(fields, config);
-  Buckets::visit(fields, config.buckets, "B: parts of a value, exchanged one after the other");
+  Buckets::visit(fields, config.buckets, setting,
+                 "B: parts of a value, exchanged one after the other");
   if (!fields.good()) return {};
   return [config, learners = setting.learners] {
     return std::make_unique<LocalSgd>(config, learners);

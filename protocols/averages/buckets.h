@@ -7,8 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/layers.h"
+#include "sim/make_protocol.h"
 #include "sim/peer_network.h"
-#include "sim/peer_protocol.h"
 #include "sim/reading/fields.h"
 #include "sim/step_exchange.h"
 
@@ -32,7 +33,11 @@ class Buckets {
       return of_layers ? static_cast<std::uint32_t>(of_layers->size()) : buckets;
     }
   };
-  static void visit(Fields& fields, Config& config, std::string_view of_buckets) {
+  static void visit(Fields& fields, Config& config, const Setting& setting,
+                    std::string_view of_buckets) {
+    if (setting.layers)
+      config.of_layers = std::make_shared<const std::vector<StepExchange>>(
+          exchanges_of(*setting.layers, setting.learners));
     fields.integer("buckets", config.buckets, Need::defaulted, between(1, 1e6), of_buckets);
     fields.real("backward", config.backward, Need::defaulted, between(0, 1),
                 "share of a minibatch's time that is its backward pass");
@@ -104,13 +109,31 @@ class Buckets {
     return true;
   }
 
+  /// Of all parts, undisturbed.
+  double exchange_time(const Conditions& conditions) const {
+    if (!config_.of_layers)
+      return config_.buckets *
+             collective_time(conditions.network, everyone(conditions.learners), share());
+    double sum = 0;
+    for (const StepExchange& exchange : *config_.of_layers) sum += time_of(exchange, conditions);
+    return sum;
+  }
+
   /// Time of so much computing of all, the last of it the slowest learner's minibatch M, which they
   /// begin together, and of the exchange, of which a part takes t, where it is known.  Parts are
   /// there at shares of M that rise evenly, so that either the first part or none before the last
   /// is waited for:
   ///
-  ///     computing + t + (B - 1) backward / B E[max(0, B t / backward - M)].
-  std::optional<double> time(double computing, const Conditions& conditions, double part) const {
+  ///     computing + t + (B - 1) backward / B E[max(0, B t / backward - M)];
+  ///
+  /// of layers computing, and what a step takes longer than M.
+  std::optional<double> time(double computing, const Conditions& conditions) const {
+    if (config_.of_layers && begins_early()) {
+      const auto step = step_time(*config_.of_layers, config_.backward, conditions);
+      if (!step) return {};
+      return computing + (step->value - *slowest_minibatch(conditions));
+    }
+    const double part = collective_time(conditions.network, everyone(conditions.learners), share());
     const double alone = computing + part;
     const double B = config_.buckets, backward = config_.backward;
     if (B == 1 || part == 0) return alone;

@@ -23,7 +23,8 @@ Race race_by_layer(const std::vector<Layer>& layers, std::uint32_t learners,
                    const std::string& of_layers, const std::string& runtime,
                    const std::string& protocol = R"("backward": 0.6)",
                    const std::string& topology = R"("topology": "mesh", "latency": 0.002,
-                                                   "bandwidth": 4000)") {
+                                                   "bandwidth": 4000)",
+                   const std::string& kind = R"("all-reduce")") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "layers.csv";
   std::ofstream table(file);
@@ -34,9 +35,8 @@ Race race_by_layer(const std::vector<Layer>& layers, std::uint32_t learners,
   table.close();
   return point_from(R"({"cluster": {"learners": )" + std::to_string(learners) + R"(, "runtime": )" +
                     runtime + R"(, "network": {)" + topology + R"(, "layers": {"path": ")" +
-                    file.string() + "\"" + of_layers +
-                    R"(}}}, "protocol": {"kind": "all-reduce", )" + protocol +
-                    R"(}, "stop": {"updates": 50}})")
+                    file.string() + "\"" + of_layers + R"(}}}, "protocol": {"kind": )" + kind +
+                    ", " + protocol + R"(}, "stop": {"updates": 50}})")
       .race();
 }
 
@@ -78,24 +78,33 @@ double step_of(const std::vector<Layer>& layers, double P, double samples, bool 
 
 }  // namespace
 
-TEST_CASE("layers: equal ones are exchanged as buckets are, byte for byte") {
-  const std::vector<Layer> equal(5, {3, 700, 1});
+TEST_CASE("layers: equal ones are exchanged as buckets are, and one as a whole, byte for byte") {
   for (const std::string topology :
        {R"("topology": "mesh", "latency": 0.01, "bandwidth": 9000)",
         R"("topology": "nodes", "per_node": 2, "between": {"bandwidth": 7000})"}) {
-    const RaceRecord layers =
-        run_timing(race_by_layer(equal, 6, "", exponential_1, R"("backward": 0.7)", topology));
-    const RaceRecord buckets = run_timing(
-        point_from(R"({"cluster": {"learners": 6, "runtime": )" + std::string(exponential_1) +
-                   R"(, "network": {)" + topology +
-                   R"(, "model_bytes": 3500}}, "protocol": {"kind": "all-reduce", "buckets": 5,
-                      "backward": 0.7}, "stop": {"updates": 50}})")
-            .race());
-    CHECK(layers.hash == buckets.hash);
-    CHECK(layers.totals.time == buckets.totals.time);
-    for (std::size_t l = 0; l < 6; ++l) {
-      CHECK(layers.learners[l].exchanged.hidden == buckets.learners[l].exchanged.hidden);
-      CHECK(layers.learners[l].exchanged.sent == buckets.learners[l].exchanged.sent);
+    for (const std::string kind : {R"("all-reduce")", R"("local-sgd", "tau": 3)"}) {
+      for (const std::size_t parts : {1u, 5u}) {
+        const std::string backward = parts > 1 ? R"("backward": 0.7)" : R"("backward": 0.6667)";
+        const std::string in = R"(, "buckets": )" + std::to_string(parts);
+        const Race by_layer =
+            race_by_layer(std::vector<Layer>(parts, {3, 3500.0 / static_cast<double>(parts), 1}), 6,
+                          "", exponential_1, backward, topology, kind);
+        const Race by_bucket =
+            point_from(R"({"cluster": {"learners": 6, "runtime": )" + std::string(exponential_1) +
+                       R"(, "network": {)" + topology +
+                       R"(, "model_bytes": 3500}}, "protocol": {"kind": )" + kind +
+                       (parts > 1 ? in + ", " + backward : "") + R"(}, "stop": {"updates": 50}})")
+                .race();
+        CHECK(theory_of(by_layer).iteration_time->basis ==
+              theory_of(by_bucket).iteration_time->basis);
+        const RaceRecord layers = run_timing(by_layer), buckets = run_timing(by_bucket);
+        CHECK(layers.hash == buckets.hash);
+        CHECK(layers.totals.time == buckets.totals.time);
+        for (std::size_t l = 0; l < 6; ++l) {
+          CHECK(layers.learners[l].exchanged.hidden == buckets.learners[l].exchanged.hidden);
+          CHECK(layers.learners[l].exchanged.sent == buckets.learners[l].exchanged.sent);
+        }
+      }
     }
   }
 }
@@ -143,6 +152,21 @@ TEST_CASE("layers: a step takes what the recurrence of one channel says, and the
         CHECK(theory->value == doctest::Approx(expected).epsilon(1e-12));
       }
     }
+  }
+}
+
+TEST_CASE("layers: of local steps the last hides what the recurrence says, and theory too") {
+  const std::vector<double> all(4, 8);
+  for (const bool first : {false, true}) {
+    const Race race = race_by_layer(
+        four, 8, first ? R"(, "weights_first": true)" : "", one, R"("backward": 0.6)",
+        R"("topology": "mesh", "latency": 0.002, "bandwidth": 4000)", R"("local-sgd", "tau": 5)");
+    const double round = 4 + step_of(four, 8, 0, first, all);
+    CHECK(run_timing(race).totals.time == doctest::Approx(9 * round + 5).epsilon(1e-12));
+    const auto theory = theory_of(race).iteration_time;
+    REQUIRE(theory);
+    CHECK(theory->basis == Basis::exact);
+    CHECK(theory->value == doctest::Approx(round / 5).epsilon(1e-12));
   }
 }
 

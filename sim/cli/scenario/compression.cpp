@@ -191,9 +191,12 @@ void check_compression(Fields& fields, const Point& point) {
         "exchange other models",
         "without it; or " + names);
   }
-  if (!protocol.has_server() && protocol->traits().parts > 1 && !protocol->traits().one_value)
-    fields.complain("protocol.buckets", "leave before a model's message is made (compression)",
-                    "1, or without compression");
+  const bool by_layer = point.cluster.peers && point.cluster.peers->layers;
+  if (!protocol.has_server() && !protocol->traits().one_value &&
+      (protocol->traits().parts > 1 || by_layer))
+    fields.complain(by_layer ? "cluster.network.layers" : "protocol.buckets",
+                    "leave before a model's message is made (compression)",
+                    by_layer ? "without it, or without compression" : "1, or without compression");
   if (!protocol.has_server() && protocol->k() > point.cluster.learners)
     fields.complain("compression", "is of single gradients, and learners add several up",
                     "without it; or protocol.accumulate: 1");

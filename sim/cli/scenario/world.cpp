@@ -100,15 +100,23 @@ bool is_by_layer(const AnyProtocol& protocol) {
   return !protocol.has_server() && protocol->traits().by_layer;
 }
 
+/// Those that share them have one value.
+bool divides_layers(const AnyProtocol& protocol) {
+  return is_by_layer(protocol) && protocol->traits().one_value;
+}
+
 void check_layers(Fields& fields, const Point& point, const AnyProtocol& protocol) {
   const std::string key = "cluster.network.layers";
   if (!is_by_layer(protocol))
     fields.complain(key, "are exchanged one by one, and this protocol exchanges whole models",
                     "without it; or " + protocols_with(is_by_layer));
+  const Layers& layers = *point.cluster.peers->layers;
+  if (layers.parallelism != Parallelism::data && !protocol->traits().one_value)
+    fields.complain(key + ".parallelism", "divides layers, of which these learners have all",
+                    "data; or " + protocols_with(divides_layers));
   if (point.cluster.transit.failures)
     fields.complain(key, "do not go with learners that fail (cluster.failures)",
                     "without it, or no failures");
-  const Layers& layers = *point.cluster.peers->layers;
   if (layers.minibatch > 0 && point.model &&
       (point.samples().least() != layers.minibatch ||
        point.samples().greatest() != layers.minibatch))

@@ -127,8 +127,9 @@ class Scenarios(unittest.TestCase):
             self.assertEqual(done.returncode, 2)
             return done.stderr
 
-        self.assertIn("cluster.network.layers: ", told(protocol={"kind": "local-sgd", "tau": 4}))
-        self.assertIn("allowed: without it; or all-reduce", told(protocol={"kind": "local-sgd", "tau": 4}))
+        ring = {"kind": "d-psgd", "graph": "ring"}
+        self.assertIn("cluster.network.layers: ", told(protocol=ring))
+        self.assertIn("allowed: without it; or all-reduce, local-sgd", told(protocol=ring))
         self.assertIn("protocol.buckets: says nothing where each layer is exchanged", told(protocol={"kind": "all-reduce", "buckets": 3}))
         self.assertIn("protocol.accumulate: does not go with", told(protocol={"kind": "all-reduce", "accumulate": 3}))
         failing = {"up": {"distribution": "exponential", "mean": 90}, "down": {"distribution": "exponential", "mean": 1}}
@@ -138,6 +139,9 @@ class Scenarios(unittest.TestCase):
         network = {**TIMING["cluster"]["network"], "layers": {"path": "vgg-a", "parallelism": "hybrid", "minibatch": 4}}
         divided = {"cluster": {**TIMING["cluster"], "network": network}, "compression": {"kind": "qsgd", "bits": 4}}
         self.assertIn("compression: ", told(**divided))
+        local = {"kind": "local-sgd", "tau": 4}
+        self.assertIn("parallelism: divides layers", told(cluster={**TIMING["cluster"], "network": network}, protocol=local))
+        self.assertIn("network.layers: leave before a model's message", told(protocol=local, compression=divided["compression"]))
 
 
 if __name__ == "__main__":

@@ -61,8 +61,9 @@ fs::path table_file(const Location& location) {
 }  // namespace
 
 void visit_layers(Fields& fields, PeerNetwork& network) {
-  if (!fields.open("layers", Need::none,
-                   "all-reduce exchanges layer by layer, while the backward pass goes on")) {
+  if (!fields.open(
+          "layers", Need::none,
+          "all-reduce and local-sgd exchange layer by layer, while the backward pass goes on")) {
     return;
   }
   Layers layers;
