@@ -39,6 +39,18 @@ std::uint32_t groups_of(const Layer& layer, const Layers& of, std::uint32_t lear
 
 }  // namespace
 
+std::vector<StepExchange> pulls_of(const Layers& of) {
+  std::vector<StepExchange> pulls;
+  double work = 0, done = 0;
+  for (const Layer& layer : of.layers) work += layer.flop;
+  for (const Layer& layer : of.layers) {
+    if (layer.parameter_bytes > 0)
+      pulls.push_back({done / work, 0, layer.parameter_bytes / of.parameter_bytes()});
+    done += layer.flop;
+  }
+  return pulls;
+}
+
 std::vector<StepExchange> exchanges_of(const Layers& of, std::uint32_t learners) {
   const double P = learners, bytes = of.parameter_bytes();
   double work = 0;

@@ -43,4 +43,8 @@ std::uint32_t best_groups(const Layer& layer, std::uint32_t minibatch, std::uint
 /// and what goes into layers that are divided, half of its bytes in each pass.
 std::vector<StepExchange> exchanges_of(const Layers& layers, std::uint32_t learners);
 
+/// The layers that have parameters, from the first on, as a model comes to one learner: `forward`
+/// is done before it computes such a one.
+std::vector<StepExchange> pulls_of(const Layers& layers);
+
 }  // namespace gradrace

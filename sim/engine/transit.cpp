@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/check.h"
+#include "sim/layers.h"
 
 namespace gradrace {
 
@@ -18,7 +19,9 @@ Transit::Transit(const TransitFacts& facts, std::vector<Carriage> carried, const
     : facts_(facts),
       links_(facts.network ? *facts.network : no_links),
       carried_(std::move(carried)),
-      overlaps_computing_(links_.overlap),
+      pulls_(links_.layers ? pulls_of(*links_.layers) : std::vector<StepExchange>{}),
+      pushes_(links_.layers ? exchanges_of(*links_.layers, 1) : std::vector<StepExchange>{}),
+      overlaps_computing_(links_.overlap || links_.layers),
       plain_(!overlaps_computing_ &&
              std::ranges::none_of(
                  carried_,
@@ -165,7 +168,34 @@ void Transit::pull(std::uint32_t learner, std::uint32_t shard, double now) {
   const double whole = way.lacks == Way::none ? carried.down : bytes_lacking(way);
   const double bytes = whole * shards_[shard].part;
   totals_[learner].received += shards() == 1 ? whole : bytes;
+  if (is_by_layer()) [[unlikely]] {
+    overlaps_[learner] = {.bytes = bytes};
+    return pull_layer(learner, now);
+  }
   outgoing_->begin(learner, shard, bytes, now);
+}
+
+void Transit::pull_layer(std::uint32_t learner, double now) {
+  const Overlap& its = overlaps_[learner];
+  ways_[learner].coming = 1;
+  outgoing_->begin(learner, 0, its.bytes * pulls_[its.next].share, now);
+}
+
+/// A layer of the model has come; whether it was the last.
+bool Transit::take_layer(std::uint32_t learner, double now) {
+  Way& way = ways_[learner];
+  Overlap& its = overlaps_[learner];
+  const double there = now + latency(learner, Purpose::pull) + links_.down.latency(learner);
+  if (its.next == 0) {
+    way.begin = there;
+    way.runtime = runtime_(learner, there);
+  }
+  const double due = pulls_[its.next].begins(backward_pass) * way.runtime;
+  its.hidden = std::min(there - way.begin - its.late, due);
+  its.late = std::max(its.late, there - way.begin - due);
+  if (++its.next == pulls_.size()) return true;
+  pull_layer(learner, now);
+  return false;
 }
 
 /// Of a message, besides its transfer and the card's latency.
@@ -176,6 +206,8 @@ void Transit::pull(std::uint32_t learner, std::uint32_t shard, double now) {
 }
 
 void Transit::travel(std::uint32_t learner, double from) {
+  if (is_by_layer() && !take_layer(learner, from)) [[unlikely]]
+    return;
   Way& way = ways_[learner];
   way.place = Place::away;
   way.version = way.reads;
@@ -192,6 +224,7 @@ void Transit::travel(std::uint32_t learner, double from) {
 
 /// The model's first bytes leave.
 void Transit::begin_computing(std::uint32_t learner) {
+  if (is_by_layer()) return;  // the first layer does that
   Way& way = ways_[learner];
   way.begin = way.left + latency(learner, Purpose::pull) + links_.down.latency(learner);
   way.runtime = runtime_(learner, way.begin);
@@ -201,6 +234,10 @@ void Transit::begin_computing(std::uint32_t learner) {
 void Transit::travel_while_computing(std::uint32_t learner, double from) {
   const Way& way = ways_[learner];
   Overlap& its = overlaps_[learner];
+  if (is_by_layer()) {
+    its.next = 0;
+    return await_layer(learner, from);
+  }
   its.there = from + latency(learner, Purpose::pull) + links_.down.latency(learner);
   its.backward = std::max(way.begin + forward(way), its.there);
   its.end = its.backward + (way.runtime - forward(way));
@@ -212,8 +249,13 @@ void Transit::travel_while_computing(std::uint32_t learner, double from) {
 Happening Transit::push(std::uint32_t learner, double now) {
   Way& way = ways_[learner];
   if (overlaps_computing_) [[unlikely]] {
-    if (way.place != Place::away) return release(learner, now);
-    queue_.schedule(learner, overlaps_[learner].leaves, EventClass::arrival);
+    if (way.place != Place::away) {
+      if (!is_by_layer()) return release(learner, now);
+      if (overlaps_[learner].next == pushes_.size()) return reach(shards_[0], learner, now);
+      push_layer(learner, now);
+      return {Kind::passage};
+    }
+    if (!is_by_layer()) queue_.schedule(learner, overlaps_[learner].leaves, EventClass::arrival);
   }
   way.place = Place::incoming;
   way.coming = shards();
@@ -228,6 +270,10 @@ Happening Transit::push(std::uint32_t learner, double now) {
 void Transit::send_off(std::uint32_t learner, double bytes, double now) {
   totals_[learner].sent += bytes;
   ++totals_[learner].messages;
+  if (is_by_layer()) [[unlikely]] {
+    overlaps_[learner].bytes = bytes * shards_[0].part;
+    return push_layer(learner, now);
+  }
   if (shards() > 1) incoming_->expect(learner, shards(), now);
   std::uint32_t shard = 0;
   do {
@@ -235,9 +281,49 @@ void Transit::send_off(std::uint32_t learner, double bytes, double now) {
   } while (++shard < shards());
 }
 
+/// When its computing is at the next layer that it pushes.
+double Transit::is_there(std::uint32_t learner) const {
+  const Way& way = ways_[learner];
+  const Overlap& its = overlaps_[learner];
+  return way.begin + its.late + pushes_[its.next].begins(backward_pass) * way.runtime;
+}
+
+/// The way is free for that.
+void Transit::await_layer(std::uint32_t learner, double now) {
+  const double there = is_there(learner);
+  overlaps_[learner].since = std::max(now, there);
+  const double leaves = there + latency(learner, Purpose::push) + links_.up.latency(learner);
+  queue_.schedule(learner, std::max(now, leaves), EventClass::arrival);
+}
+
+void Transit::push_layer(std::uint32_t learner, double now) {
+  Overlap& its = overlaps_[learner];
+  incoming_->begin(learner, 0, its.bytes * pushes_[its.next++].share, now);
+}
+
+/// Of what it pushes, from its.since on.
+void Transit::note_hidden(std::uint32_t learner, double now) {
+  const Way& way = ways_[learner];
+  Overlap& its = overlaps_[learner];
+  const double end = way.begin + its.late + way.runtime;
+  its.hidden += std::max(0.0, std::min(now, end) - its.since);
+}
+
 /// A gradient's part has come.
 Happening Transit::come(std::uint32_t shard, double now) {
   const std::uint32_t learner = incoming_->end(shard, now);
+  if (is_by_layer()) {
+    const Way& way = ways_[learner];
+    const double end = way.begin + overlaps_[learner].late + way.runtime;
+    note_hidden(learner, now);
+    if (overlaps_[learner].next < pushes_.size())
+      await_layer(learner, now);
+    else if (now < end)
+      queue_.schedule(learner, end, EventClass::arrival);
+    else
+      return reach(shards_[shard], learner, now);
+    return {Kind::passage};
+  }
   if (now > overlaps_[learner].leaves) return reach(shards_[shard], learner, now);
   overlaps_[learner].held.push_back(shard);
   return {Kind::passage};
@@ -337,11 +423,28 @@ TripFacts Transit::trip_while_computing(std::uint32_t learner, double now) const
   return {learner, way.left, end - computed, end, reached, computed};
 }
 
+/// As if it had computed without a break until it ended, or to the layer that is not there.
+TripFacts Transit::trip_by_layer(std::uint32_t learner, double now) const {
+  const Way& way = ways_[learner];
+  const Overlap& its = overlaps_[learner];
+  const double reached = way.place == Place::queued ? way.reached : now;
+  const bool all = way.place >= Place::away;  // of the model is there
+  if (!all && its.next == 0) return {learner, way.left, reached, reached, reached, 0};
+  const double due = all ? way.runtime : pulls_[its.next].begins(backward_pass) * way.runtime;
+  const double start = way.begin + its.late;
+  return {learner,
+          way.left,
+          std::min(start, reached),
+          std::min(start + due, reached),
+          reached,
+          std::clamp(now - start, 0.0, due)};
+}
+
 TripFacts Transit::trip(std::uint32_t learner, double now) const {
   const Way& way = ways_[learner];
   if (way.place < Place::outgoing) return {learner, now, now, now, now, 0};
   if (overlaps_computing_) [[unlikely]]
-    return trip_while_computing(learner, now);
+    return is_by_layer() ? trip_by_layer(learner, now) : trip_while_computing(learner, now);
   const double reached = way.place == Place::queued ? way.reached : now;
   if (way.place == Place::outgoing) return {learner, way.left, reached, reached, reached, 0};
   const double begin = std::min(way.begin, reached),
@@ -368,6 +471,8 @@ TripFacts Transit::end(std::uint32_t learner, double now) {
   if (waits()) std::erase(departing_, learner);
   const TripFacts ended = trip(learner, now);
   totals_[learner].communicating += ended.communicating();
+  if (is_by_layer() && way.place == Place::incoming) [[unlikely]]
+    note_hidden(learner, now);
   if (!plain_) note_more(ended);
   const Place place = std::exchange(way.place, Place::nowhere);
   if (place == Place::queued) [[likely]]
@@ -387,6 +492,10 @@ void Transit::note_more(const TripFacts& ended) {
   totals_[ended.learner].encoding += ended.reading + ended.making;
   if (!overlaps_computing_ || way.place < Place::outgoing) return;
   const Overlap& its = overlaps_[ended.learner];
+  if (is_by_layer()) {
+    totals_[ended.learner].hidden += way.place == Place::outgoing ? ended.computed : its.hidden;
+    return;
+  }
   double exchanging = ended.reached - ended.left;
   if (way.place >= Place::away)
     exchanging = std::min(its.there, ended.reached) - ended.left +

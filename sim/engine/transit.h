@@ -18,8 +18,11 @@
 #include "sim/engine/shard_links.h"
 #include "sim/observer.h"
 #include "sim/random.h"
+#include "sim/step_exchange.h"
 
 namespace gradrace {
+
+struct Layers;
 
 /// The way between the server and a learner.  A model that is pulled passes the server's outgoing
 /// link and the learner's card, and takes the latency of the card and the time `pull` more; a
@@ -29,6 +32,9 @@ namespace gradrace {
 /// as they are there.  With bytes as even as work, a forward pass, a third of a minibatch, begins
 /// as the model's bytes do and ends no earlier than they; the rest is the backward pass, with which
 /// the gradient's bytes begin, to be there no earlier than it has ended.
+///
+/// Of a model with layers these go one after another: computing goes on into a layer when that is
+/// there, and its gradient leaves when it and the one before it are done.
 struct ServerLinks {
   /// Of the learners in turn, what passes them in one direction.
   struct Cards {
@@ -43,8 +49,9 @@ struct ServerLinks {
   std::shared_ptr<const Distribution> pull, push;  // null: no time
   std::optional<double> bandwidth;  // of each of the two links, bytes per unit of time
   double model_bytes = 0;
-  Cards down, up;        // of models, of gradients
-  bool overlap = false;  // with computing
+  Cards down, up;                             // of models, of gradients
+  bool overlap = false;                       // with computing
+  std::shared_ptr<const Layers> layers = {};  // null: not said
 
   /// Whether bytes take time.
   bool carries() const { return bandwidth || !down.bandwidths.empty() || !up.bandwidths.empty(); }
@@ -214,7 +221,15 @@ class Transit {
     double backward = 0, end = 0;          // of its computation
     double leaves = 0;                     // the earliest time at which the gradient is there
     std::vector<std::uint32_t> held = {};  // shards to which its part has come before that
+
+    // By layers.
+    std::uint32_t next = 0;  // of those that are pulled, or pushed
+    double bytes = 0;        // of all of them
+    double late = 0;         // for so long computing has waited
+    double since = 0;        // the next gradient is there, and the one before it gone
+    double hidden = 0;       // by computing: time of transfers
   };
+  static constexpr double backward_pass = 2.0 / 3;
   static double forward(const Way& way) { return way.runtime / 3; }
 
   /// A part of the server.
@@ -280,15 +295,25 @@ class Transit {
   [[gnu::cold]] void begin_computing(std::uint32_t learner);
   [[gnu::cold]] void travel_while_computing(std::uint32_t learner, double from);
   [[gnu::cold]] Happening come(std::uint32_t shard, double now);
+  bool is_by_layer() const { return !pulls_.empty(); }
+  /// When the learner's computing is at the next layer that it pushes.
+  double is_there(std::uint32_t learner) const;
+  [[gnu::cold]] void pull_layer(std::uint32_t learner, double now);
+  [[gnu::cold]] bool take_layer(std::uint32_t learner, double now);
+  [[gnu::cold]] void await_layer(std::uint32_t learner, double now);
+  [[gnu::cold]] void push_layer(std::uint32_t learner, double now);
+  [[gnu::cold]] void note_hidden(std::uint32_t learner, double now);
+  [[gnu::cold]] TripFacts trip_by_layer(std::uint32_t learner, double now) const;
   [[gnu::cold]] Happening release(std::uint32_t learner, double now);
   [[gnu::cold]] void note_more(const TripFacts& ended);
   [[gnu::cold]] TripFacts trip_while_computing(std::uint32_t learner, double now) const;
 
   const TransitFacts& facts_;
-  const ServerLinks& links_;             // of no time, where there is no network
-  const std::vector<Carriage> carried_;  // [plan]
-  const bool overlaps_computing_;        // its transfers
-  const bool plain_;                     // neither that, nor take messages a learner's time
+  const ServerLinks& links_;                        // of no time, where there is no network
+  const std::vector<Carriage> carried_;             // [plan]
+  const std::vector<StepExchange> pulls_, pushes_;  // of layers; none: the whole
+  const bool overlaps_computing_;                   // its transfers
+  const bool plain_;  // neither that, nor take messages a learner's time
   const CodeHistory* const codes_;
   const ServerTimes times_;
   const std::uint64_t seed_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <ranges>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,7 @@ Race race_by_layer(const std::vector<Layer>& layers, std::uint32_t learners,
   return point_from(R"({"cluster": {"learners": )" + std::to_string(learners) + R"(, "runtime": )" +
                     runtime + R"(, "network": {)" + topology + R"(, "layers": {"path": ")" +
                     file.string() + "\"" + of_layers + R"(}}}, "protocol": {"kind": )" + kind +
-                    ", " + protocol + R"(}, "stop": {"updates": 50}})")
+                    (protocol.empty() ? "" : ", ") + protocol + R"(}, "stop": {"updates": 50}})")
       .race();
 }
 
@@ -72,6 +73,32 @@ double step_of(const std::vector<Layer>& layers, double P, double samples, bool 
     t += half;
     if (weights_first) take_in(i);
     if (!weights_first) send();
+  }
+  return std::max(t, channel);
+}
+
+/// The recurrence of Das et al. for a server: of a learner whose minibatches take `length`, where
+/// a byte takes `byte` on its way down and up, and each message `latency` besides.
+double step_with_server(const std::vector<Layer>& layers, double length, double byte,
+                        double latency, bool weights_first) {
+  double work = 0;
+  for (const Layer& layer : layers) work += layer.flop;
+  double t = 0, channel = 0;
+  for (const Layer& layer : layers) {
+    if (layer.parameter_bytes > 0) {
+      channel += layer.parameter_bytes * byte;
+      t = std::max(t, channel + latency);
+    }
+    t += length * layer.flop / work / 3;
+  }
+  channel = 0;
+  for (const Layer& layer : std::views::reverse(layers)) {
+    const double half = length * layer.flop / work / 3;
+    t += half;
+    if (!weights_first) t += half;
+    if (layer.parameter_bytes > 0)
+      channel = std::max(channel, t + latency) + layer.parameter_bytes * byte;
+    if (weights_first) t += half;
   }
   return std::max(t, channel);
 }
@@ -193,6 +220,97 @@ TEST_CASE("layers: a learner sends what the equation of hybrid parallelism says,
       run_timing(race_by_layer(four, 8, R"(, "parallelism": "hybrid", "minibatch": 3)", one));
   for (const LearnerTotals& learner : record.learners)
     CHECK(learner.exchanged.sent == doctest::Approx(50 * bytes).epsilon(1e-12));
+}
+
+TEST_CASE("layers: with a server a step takes what the recurrence says") {
+  for (const bool first : {false, true}) {
+    const std::string keys = first ? R"(, "weights_first": true)" : "";
+    for (const double bandwidth : {40000.0, 8000.0, 2000.0}) {
+      const std::string link = R"("bandwidth": )" + std::to_string(bandwidth);
+      // Six learners share the link, or their cards let less pass.
+      const auto run = [&](const std::string& star) {
+        return run_timing(race_by_layer(four, 6, keys, one, "", star, R"("sync")"));
+      };
+      const double shared = step_with_server(four, 1, 6 / bandwidth, 0.01, first);
+      CHECK(iteration_time(run(link + R"(, "card": {"latency": 0.01})")) ==
+            doctest::Approx(shared).epsilon(1e-12));
+      const double capped =
+          step_with_server(four, 1, std::max(6 / bandwidth, 1 / 900.0), 0.01, first);
+      CHECK(iteration_time(run(link + R"(, "card": {"latency": 0.01, "bandwidth": 900})")) ==
+            doctest::Approx(capped).epsilon(1e-12));
+    }
+    // Learners with roads of their own: the slowest.
+    const RunRecord apart = run_timing(race_by_layer(
+        four, 2, keys, one, "", R"("card": {"bandwidth": [700, 1500]})", R"("sync")"));
+    CHECK(iteration_time(apart) ==
+          doctest::Approx(step_with_server(four, 1, 1 / 700.0, 0, first)).epsilon(1e-12));
+    for (const LearnerTotals& learner : apart.learners) {
+      CHECK(learner.busy == doctest::Approx(50).epsilon(1e-12));
+      CHECK(learner.exchanged.sent == doctest::Approx(50 * 960).epsilon(1e-12));
+      CHECK(learner.exchanged.hidden > 0);
+    }
+  }
+}
+
+// Layers of 1 and 3 bytes, a byte takes 1/4: the model is there at 0.25 and 1, forward passes of 1
+// and 1 end at 1.25 and 2.25, the last layer's backward pass at 4.25: it leaves until 5, the first
+// one's is there at 6.25 and leaves until 6.5.
+TEST_CASE("layers: with a server, worked by hand") {
+  const RunRecord record =
+      run_timing(race_by_layer({{1, 1, 0}, {1, 3, 0}}, 1, "", R"({"distribution": "deterministic",
+                                                       "value": 6})",
+                               "", R"("bandwidth": 4)", R"("sync")"));
+  CHECK(iteration_time(record) == doctest::Approx(6.5).epsilon(1e-12));
+  CHECK(record.learners[0].exchanged.communicating == doctest::Approx(50 * 0.5).epsilon(1e-12));
+  CHECK(record.learners[0].exchanged.hidden == doctest::Approx(50 * 1.5).epsilon(1e-12));
+}
+
+TEST_CASE("layers: one layer goes between server and learners as a whole, byte for byte") {
+  const std::string half = std::string(exponential_1) + R"(, "server": {"shards": 2,
+                                                                       "per_gradient": 0.01})";
+  const std::string push = R"("push": {"distribution": "exponential", "mean": 0.1})";
+  for (const auto& [runtime, star] :
+       {std::pair{std::string(exponential_1),
+                  std::string(R"("bandwidth": 9000, "card": {"latency": 0.01})")},
+        {half, R"("bandwidth": 9000, "card": {"bandwidth": [900, 3000]}, )" + push}}) {
+    for (const std::string kind :
+         {R"("sync")", R"("async")", R"("k-sync", "k": 2)", R"("k-batch-async", "k": 3)"}) {
+      const Race plain =
+          point_from(R"({"cluster": {"learners": 4, "runtime": )" + runtime + R"(, "network": {)" +
+                     star + R"(, "model_bytes": 700}}, "protocol": {"kind": )" + kind +
+                     R"(}, "stop": {"updates": 50}})")
+              .race();
+      const RunRecord layers =
+                          run_timing(race_by_layer({{3, 700, 1}}, 4, "", runtime, "", star, kind)),
+                      whole = run_timing(plain);
+      CHECK(layers.hash == whole.hash);
+      CHECK(layers.totals.time == whole.totals.time);
+      for (std::size_t l = 0; l < 4; ++l) {
+        const LearnerTotals &one_by_one = layers.learners[l], &at_once = whole.learners[l];
+        CHECK(one_by_one.busy == at_once.busy);
+        CHECK(one_by_one.wasted == at_once.wasted);
+        CHECK(one_by_one.exchanged.communicating == at_once.exchanged.communicating);
+        CHECK(one_by_one.exchanged.hidden == at_once.exchanged.hidden);
+        CHECK(one_by_one.exchanged.sent == at_once.exchanged.sent);
+      }
+    }
+  }
+}
+
+// Then a forward or a backward pass ends at most a layer's part later than as `overlap` has it.
+TEST_CASE("layers: many equal ones come to what overlap says") {
+  const std::string star = R"("bandwidth": 1000, "card": {"bandwidth": 700})";
+  const RunRecord layers = run_timing(
+      race_by_layer(std::vector<Layer>(400, {1, 1, 0}), 2, "", one, "", star, R"("sync")"));
+  const RunRecord fluid = run_timing(
+      point_from(R"({"cluster": {"learners": 2, "runtime": )" + one + R"(, "network": {)" + star +
+                 R"(, "overlap": true, "model_bytes": 400}}, "protocol": {"kind": "sync"},
+                    "stop": {"updates": 50}})")
+          .race());
+  CHECK(iteration_time(layers) >= iteration_time(fluid));
+  CHECK(iteration_time(layers) <= iteration_time(fluid) + 4.0 / 400);
+  CHECK(layers.learners[0].exchanged.hidden ==
+        doctest::Approx(fluid.learners[0].exchanged.hidden).epsilon(0.01));
 }
 
 // Das et al., arXiv 1602.06709: 64 nodes, minibatch 256, a dense layer of 4096 to 4096: two groups.

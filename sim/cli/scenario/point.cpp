@@ -112,7 +112,7 @@ std::optional<Road> Point::road() const {
   const auto protocol = make_protocol();
   if (!facts.any() || facts.failures || !protocol.has_server()) return {};
   const ServerLinks none, &links = facts.network ? *facts.network : none;
-  if (links.overlap) return {};
+  if (links.overlap || links.layers) return {};
   const ServerTimes server = facts.server.value_or(ServerTimes{});
   const double part = std::ranges::max(server.parts);
   Road road;
@@ -182,7 +182,9 @@ std::optional<PeerNetwork> Point::network_of_gradients() const {
 std::vector<std::string> Point::data_hashes() const {
   std::vector<std::string> hashes;
   for (const auto& trace : cluster.traces()) hashes.push_back(trace->hash);
-  if (cluster.peers && cluster.peers->layers) hashes.push_back(cluster.peers->layers->hash);
+  const auto& links = cluster.transit.network;
+  const auto& layers = links ? links->layers : cluster.peers ? cluster.peers->layers : nullptr;
+  if (layers) hashes.push_back(layers->hash);
   for (const std::string& hash :
        {with_model() ? model->data_hash() : "", make_protocol()->data_hash()})
     if (!hash.empty()) hashes.push_back(hash);

@@ -378,8 +378,9 @@ void check_local_steps(Fields& fields, const Point& point) {
   if (point.learning_rate && point.learning_rate->distance() > 0)
     refuse("learning_rate", "by distance is of gradients at what was read");
   const auto& network = point.cluster.transit.network;
-  if (network && network->overlap)
-    refuse("cluster.network.overlap", "is of the passes of one gradient");
+  if (network && (network->overlap || network->layers))
+    refuse(network->layers ? "cluster.network.layers" : "cluster.network.overlap",
+           "is of the passes of one gradient");
   if (point.with_model() && !point.model->has_parameters())
     refuse("model", "is moved by gradients of one value");
 }

@@ -50,10 +50,17 @@ void check_server(Fields& fields, const Point& point) {
               "restart is for learners without a server", "shrink, or without it");
   check_shards(fields, point);
   const auto& links = point.cluster.transit.network;
-  if (links && links->overlap && (point.encode > 0 || point.decode > 0))
-    fields.complain("cluster.network.overlap",
+  const bool by_layer = links && links->layers;
+  const std::string overlap = by_layer ? "cluster.network.layers" : "cluster.network.overlap";
+  if (links && (links->overlap || by_layer) && (point.encode > 0 || point.decode > 0))
+    fields.complain(overlap,
                     "does not go with messages that are made, or read, before they are there",
-                    "false, or compression without encode and decode");
+                    "without it, or compression without encode and decode");
+  const auto& server = point.cluster.transit.server;
+  if (by_layer && server && server->alike() < server->shards())
+    fields.complain(overlap,
+                    "does not go with shards that differ, each of which has a part of a layer",
+                    "without it, or equal cluster.server.shards");
 }
 
 bool has_collectives(const AnyProtocol& protocol) {

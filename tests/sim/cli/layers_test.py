@@ -134,8 +134,15 @@ class Scenarios(unittest.TestCase):
         self.assertIn("protocol.accumulate: does not go with", told(protocol={"kind": "all-reduce", "accumulate": 3}))
         failing = {"up": {"distribution": "exponential", "mean": 90}, "down": {"distribution": "exponential", "mean": 1}}
         self.assertIn("cluster.network.layers: ", told(cluster={**TIMING["cluster"], "failures": failing}))
-        star = {"bandwidth": 1e9, "layers": {"path": "vgg-a"}}
-        self.assertIn("layers: unknown key", told(cluster={**TIMING["cluster"], "network": star}, protocol={"kind": "sync"}))
+
+        def told_of_star(layers=None, cluster=None, **changes):
+            star = {"layers": {"path": "vgg-a", **(layers or {})}, **changes}
+            return told(cluster={**TIMING["cluster"], "network": star, **(cluster or {})}, protocol={"kind": "sync"})
+
+        self.assertIn("layers.parallelism: unknown key", told_of_star({"parallelism": "model"}, bandwidth=1e9))
+        self.assertIn("overlap: says nothing beside layers", told_of_star(overlap=True, bandwidth=1e9))
+        self.assertIn("layers: say nothing where bytes take no time", told_of_star())
+        self.assertIn("network.layers: does not go with shards that differ", told_of_star(cluster={"server": {"shards": [3, 1]}}, bandwidth=1e9))
         network = {**TIMING["cluster"]["network"], "layers": {"path": "vgg-a", "parallelism": "hybrid", "minibatch": 4}}
         divided = {"cluster": {**TIMING["cluster"], "network": network}, "compression": {"kind": "qsgd", "bits": 4}}
         self.assertIn("compression: ", told(**divided))

@@ -58,24 +58,11 @@ fs::path table_file(const Location& location) {
   return is_name && fs::is_regular_file(own) ? own : fs::path();
 }
 
-}  // namespace
-
-void visit_layers(Fields& fields, PeerNetwork& network) {
-  if (!fields.open(
-          "layers", Need::none,
-          "all-reduce and local-sgd exchange layer by layer, while the backward pass goes on")) {
-    return;
-  }
-  Layers layers;
-  Location location;
+/// How learners share them.
+void visit_division(Fields& fields, Layers& layers) {
   std::string parallelism = "data";
   constexpr std::string_view ways[] = {"data", "model", "hybrid"};
   std::optional<std::uint64_t> minibatch;
-  fields.path(
-      "path", location, Need::required,
-      "a table of scenarios/layers by its name, as vgg-a, or a CSV file, a row a layer from "
-      "the first on, with the columns layer, flop (of a sample's forward pass), "
-      "parameter_bytes and activation_bytes (of what it takes in of a sample)");
   fields.choice("parallelism", parallelism, ways, Need::defaulted,
                 "data: every learner has all layers; model: each has P-th parts of all; hybrid: a "
                 "layer is divided inside each of G groups, G with the fewest bytes of 2 "
@@ -83,9 +70,6 @@ void visit_layers(Fields& fields, PeerNetwork& network) {
                 "1)");
   fields.integer("minibatch", minibatch, between(1, 1e9),
                  "samples of a learner; needed where layers are divided");
-  fields.flag("weights_first", layers.weights_first, Need::defaulted,
-              "the gradient of a layer's weights, half of its backward pass, is computed before "
-              "what the layer below needs, so that its exchange begins earlier");
   layers.parallelism = parallelism == "data"    ? Parallelism::data
                        : parallelism == "model" ? Parallelism::model
                                                 : Parallelism::hybrid;
@@ -96,6 +80,24 @@ void visit_layers(Fields& fields, PeerNetwork& network) {
                     "samples of a learner, or parallelism: data");
   fields.idle("minibatch", !divides && minibatch.has_value(),
               "says nothing where every learner has all layers", "parallelism model or hybrid");
+}
+
+}  // namespace
+
+void visit_layers(Fields& fields, std::shared_ptr<const Layers>& read, double& model_bytes,
+                  std::string_view meaning, bool may_divide) {
+  if (!fields.open("layers", Need::none, meaning)) return;
+  Layers layers;
+  Location location;
+  fields.path(
+      "path", location, Need::required,
+      "a table of scenarios/layers by its name, as vgg-a, or a CSV file, a row a layer from "
+      "the first on, with the columns layer, flop (of a sample's forward pass), "
+      "parameter_bytes and activation_bytes (of what it takes in of a sample)");
+  if (may_divide) visit_division(fields, layers);
+  fields.flag("weights_first", layers.weights_first, Need::defaulted,
+              "the gradient of a layer's weights, half of its backward pass, is computed before "
+              "what the layer below needs, so that its exchange begins earlier");
   if (fields.good()) {
     try {
       if (const fs::path file = table_file(location); !file.empty())
@@ -106,12 +108,12 @@ void visit_layers(Fields& fields, PeerNetwork& network) {
       fields.complain(error.key, error.what(), error.allowed);
     }
   }
-  if (fields.good()) network.layers = std::make_shared<const Layers>(std::move(layers));
+  if (fields.good()) read = std::make_shared<const Layers>(std::move(layers));
   fields.close();
-  if (!network.layers) return;
-  const double bytes = network.layers->parameter_bytes();
-  if (network.model_bytes == 0) network.model_bytes = bytes;
-  if (network.model_bytes != bytes)
+  if (!read) return;
+  const double bytes = read->parameter_bytes();
+  if (model_bytes == 0) model_bytes = bytes;
+  if (model_bytes != bytes)
     fields.complain("model_bytes",
                     "is not the sum of the layers' parameter_bytes, " + number_text(bytes),
                     number_text(bytes) + ", or without it");

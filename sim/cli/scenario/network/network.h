@@ -1,6 +1,8 @@
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <string_view>
 
 #include "sim/catalog.h"
 #include "sim/engine/transit.h"
@@ -36,8 +38,9 @@ void visit_link(Fields& fields, Link& link);
 /// of learners without a region and of an order that lacks some.
 void place_in_ring(Fields& fields, ClusterNetwork& network, std::uint32_t learners);
 
-/// The key `layers` in the open network of peers, whose model_bytes follow from them.
-void visit_layers(Fields& fields, PeerNetwork& network);
+/// The key `layers` in the open network, whose model_bytes follow from them.
+void visit_layers(Fields& fields, std::shared_ptr<const Layers>& layers, double& model_bytes,
+                  std::string_view meaning, bool may_divide);
 
 /// The keys that networks of peers have in common, of which the links are read.
 void visit_exchanges(Fields& fields, PeerNetwork& network);

@@ -42,7 +42,12 @@ constexpr Page page{
         "ends no earlier than that; then the backward pass begins, and with it the gradient's "
         "transfer, which ends no earlier than the pass.  Alone, with transfers of T each, a "
         "minibatch X and its messages take\n\n"
-        "    pull + max(X / 3, T) + max(2 X / 3, T) + push",
+        "    pull + max(X / 3, T) + max(2 X / 3, T) + push\n\n"
+        "With `layers` that is so of the layers of a table: a model comes from the first layer on, "
+        "one after another, and computing goes on into a layer when it is there; its gradient "
+        "leaves, from the last layer on, when it is there and the one before it has passed.  A "
+        "layer's share of either pass is that of its `flop`.  An update is of all layers, and "
+        "only then are models pulled.  There is no theory of these times",
     .source = "processor sharing; max-min fairness: Bertsekas, Gallager, Data Networks, sec. 6.5.2",
     .example =
         R"({"topology": "star", "bandwidth": 1e9, "model_bytes": 1e8, "card": {"bandwidth": 3e8}})",
@@ -105,20 +110,27 @@ ClusterNetwork read(Fields& fields) {
       "time (default: no limit)");
   fields.real("model_bytes", links.model_bytes, Need::none, positive(),
               "size of the model, and of a gradient");
+  visit_layers(fields, links.layers, links.model_bytes,
+               "models and gradients go layer by layer, while learners compute", false);
   const bool apart = visit_card(fields, links);
   fields.flag("overlap", links.overlap, Need::none,
               "whether messages overlap with computing, layer by layer (default: false)");
   const bool of_cards = !links.down.bandwidths.empty() || !links.up.bandwidths.empty();
-  if (of_cards && !fields.has("model_bytes")) {
+  const bool has_bytes = fields.has("model_bytes") || fields.has("layers");
+  if (of_cards && !has_bytes) {
     fields.complain("model_bytes", "is missing, and a bandwidth says nothing without it");
-  } else if (fields.has("bandwidth") != fields.has("model_bytes") && !of_cards) {
+  } else if (fields.has("bandwidth") != has_bytes && !of_cards && !fields.has("layers")) {
     fields.complain(fields.has("bandwidth") ? "bandwidth" : "model_bytes",
                     "says nothing without the other of the two",
-                    "bandwidth, here or in card, and model_bytes");
+                    "bandwidth, here or in card, and model_bytes or layers");
   }
   if (fields.good() && links.overlap && !links.carries())
     fields.complain("overlap", "says nothing where bytes take no time",
                     "false, or a bandwidth and model_bytes beside it");
+  fields.idle("layers", fields.good() && links.layers && !links.carries(),
+              "say nothing where bytes take no time", "a bandwidth beside it");
+  fields.idle("overlap", links.layers && links.overlap, "says nothing beside layers, which overlap",
+              "without it, or without layers");
   if (!fields.good()) return {.server = links};
   if (links.bandwidth) check_transfer(fields, "bandwidth", links.model_bytes / *links.bandwidth);
   check_cards(fields, apart ? "card.down.bandwidth" : "card.bandwidth", links.model_bytes,
