@@ -24,9 +24,9 @@ of the minibatch's time, and is exchanged when all learners have it and the part
 With `cluster.network.layers` these parts are the gradients of layers, from the last one on, whose
 shares of the passes are those of their `flop`; with equal layers they are buckets.  One channel takes
 them in that order, so that the first layer's comes last; the next step begins after it.  Layers that
-are divided among learners (`parallelism`) also exchange what goes into them, each time as an
-all-reduce of half the bytes, which has twice the latencies of a gather.  All computing waits for
-that; it is told as hidden, and as waiting when the minibatch has ended.
+are divided among learners (`parallelism`) also exchange what goes into them, each time by half of a
+collective: members gather it before the forward pass, and reduce and scatter its gradient in the
+backward one.  All computing waits for that.
 
 With `accumulate` m > 1 a learner computes m minibatches at the value that all hold, one after
 another, before the exchange; the update has the mean of all P m gradients, and what is sent is as

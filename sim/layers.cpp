@@ -60,7 +60,7 @@ std::vector<StepExchange> exchanges_of(const Layers& of, std::uint32_t learners)
     const std::uint32_t G = groups_of(layer, of, learners);
     if (G == learners || layer.activation_bytes == 0) return;
     const double taken_in = layer.activation_bytes * of.minibatch * P / G;
-    exchanges.push_back({forward, backward, taken_in / 2 / bytes, learners / G, true});
+    exchanges.push_back({forward, backward, taken_in / bytes, learners / G, true});
   };
   const auto exchange_gradient = [&](const Layer& layer, double backward) {
     const std::uint32_t G = groups_of(layer, of, learners);

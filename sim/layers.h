@@ -40,7 +40,8 @@ struct Layers {
 std::uint32_t best_groups(const Layer& layer, std::uint32_t minibatch, std::uint32_t learners);
 
 /// What they exchange in a step: gradients of layers in the backward pass, from the last layer on,
-/// and what goes into layers that are divided, half of its bytes in each pass.
+/// and what goes into layers that are divided: gathered before a layer's forward pass, and its
+/// gradient, reduced and scattered, after the backward one.
 std::vector<StepExchange> exchanges_of(const Layers& layers, std::uint32_t learners);
 
 /// The layers that have parameters, from the first on, as a model comes to one learner: `forward`

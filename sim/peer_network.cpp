@@ -197,9 +197,9 @@ Traffic collective_traffic(Collective collective, std::uint32_t members, std::ui
   const double part = 2 * (g - 1.0) / g * bytes;
   switch (collective) {
     case Collective::ring:
-      return {part, part, 2 * (std::uint64_t{g} - 1)};
+      return {part, part, 2 * (g - 1.0)};
     case Collective::halving_doubling:
-      return {part, part, 2 * std::uint64_t{ceil_log2(g)}};
+      return {part, part, 2.0 * ceil_log2(g)};
     case Collective::tree: {
       std::uint32_t edges = 0;
       for (std::uint32_t step = 0; step < ceil_log2(g); ++step) {
@@ -207,12 +207,12 @@ Traffic collective_traffic(Collective collective, std::uint32_t members, std::ui
         if (to != nobody) ++edges;
         if (from != nobody) ++edges;
       }
-      return {edges * bytes, edges * bytes, edges};
+      return {edges * bytes, edges * bytes, static_cast<double>(edges)};
     }
     case Collective::server:
       return {bytes, bytes, 1};
     case Collective::gather:
-      return {(g - 1.0) * bytes, (g - 1.0) * bytes, std::uint64_t{g} - 1};
+      return {(g - 1.0) * bytes, (g - 1.0) * bytes, g - 1.0};
   }
   return {};
 }
@@ -272,6 +272,16 @@ double undisturbed(const PeerNetwork& network, const Transfer& transfer) {
   for (const NicUse& use : transfer.nics)
     least = std::min(least, network.between.bandwidth / std::max(use.out, use.in));
   return transfer.latency + transfer.bytes / least;
+}
+
+Transfer half_of(Transfer collective) {
+  collective.latency /= 2;
+  collective.bytes /= 2;
+  return collective;
+}
+
+Traffic half_of(Traffic collective) {
+  return {collective.sent / 2, collective.received / 2, collective.messages / 2};
 }
 
 double collective_time(const PeerNetwork* network, std::span<const std::uint32_t> members,

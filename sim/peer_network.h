@@ -65,7 +65,7 @@ struct Transfer {
 /// What a member of an exchange sends and receives; a message is counted at its sender.
 struct Traffic {
   double sent = 0, received = 0;  // bytes
-  std::uint64_t messages = 0;
+  double messages = 0;
 };
 
 /// A collective of the network's kind among members in ascending order, of a vector of so many
@@ -119,13 +119,18 @@ Transfer coordinator_transfer(const PeerNetwork& network, std::uint32_t learner,
 /// The time that it takes while no other exchange is under way: its own messages share NICs.
 double undisturbed(const PeerNetwork& network, const Transfer& transfer);
 
+/// One of the halves that a collective has: a reduce-scatter, or a gather of what members have
+/// parts of.
+Transfer half_of(Transfer collective);
+Traffic half_of(Traffic collective);
+
 /// Of a collective of that share of the model's bytes, whose communicator is there; null: no time.
 double collective_time(const PeerNetwork* network, std::span<const std::uint32_t> members,
                        double share = 1);
 
 /// Of a learner that exchanges as many bytes with each of `degree` others.
 inline Traffic neighbour_traffic(std::uint32_t degree, double bytes) {
-  return {degree * bytes, degree * bytes, degree};
+  return {degree * bytes, degree * bytes, static_cast<double>(degree)};
 }
 
 }  // namespace gradrace

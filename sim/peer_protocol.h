@@ -25,7 +25,9 @@ enum class MomentumState : std::uint8_t {
 /// What the members of a collective have to share.
 enum class Payload : std::uint8_t {
   models,
-  messages  // of gradients or models, where learners make those; then step_all(), average_sent()
+  messages,    // of gradients or models, where learners make those; then step_all(), average_sent()
+  activations  // of which each member has a part: half of a collective, for which it does not
+               // compute
 };
 
 /// What a protocol without a server knows of the learners, each of which has a value of its own,

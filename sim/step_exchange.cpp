@@ -60,7 +60,7 @@ double time_of(const StepExchange& exchange, const Conditions& conditions) {
     longest = std::max(
         longest, collective_time(conditions.network, exchange.group(number, conditions.learners),
                                  exchange.share));
-  return longest;
+  return exchange.holds ? longest / 2 : longest;
 }
 
 std::optional<Estimate> step_time(std::span<const StepExchange> exchanges, double backward_pass,

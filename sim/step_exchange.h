@@ -16,8 +16,8 @@ struct StepExchange {
   double forward = 1, backward = 1;  // shares of the work of the two passes that are done before it
   double share = 1;                  // of the model's bytes, which each member has
   std::uint32_t members = 0;         // of a group, as many of which as there can be; 0: all
-  bool holds = false;  // computing waits for it, and members are neighbours by number; else they
-                       // are as far apart as they can be
+  bool holds = false;  // computing waits for it, half of a collective, and members are neighbours
+                       // by number; else they are as far apart as they can be
 
   /// The share of a minibatch's time after which it begins, if nothing holds that up; of which the
   /// backward pass is such a part.

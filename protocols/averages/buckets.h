@@ -98,7 +98,7 @@ class Buckets {
     }
     for (std::uint32_t number = 0; number < under_way_; ++number)
       peers.collective(next.group(number, peers.learners()), next.share,
-                       next.holds ? Payload::models : Payload::messages);
+                       next.holds ? Payload::activations : Payload::messages);
     return false;
   }
 

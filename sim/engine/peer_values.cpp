@@ -77,7 +77,7 @@ void PeerValues::finish() {
     received += peers_[i].totals.received;
     const ExchangeTotals& its = peers_[i].totals;
     const double idle = its.communicating + its.waiting + its.encoding + its.down;
-    GRADRACE_CHECK(std::abs(totals[i].busy + idle - time()) <= 1e-9 * time(),
+    GRADRACE_CHECK(std::abs(totals[i].busy - peers_[i].behind + idle - time()) <= 1e-9 * time(),
                    "computing, waiting, communicating, encoding and down add up to the clock");
   }
   GRADRACE_CHECK(std::abs(sent - received - at_coordinator_) <= 1e-9 * sent,
@@ -150,6 +150,19 @@ void PeerValues::step(const GradientFacts& gradient) {
 void PeerValues::skip(std::uint32_t learner, std::uint32_t steps) {
   steps_.skip(learner, steps);
   make_updates();
+}
+
+/// Its minibatch is said to take no longer, and is computed that much after its end.
+void PeerValues::clock_held(Peer& peer, double passed) {
+  if (peer.held) {
+    peer.totals.communicating += passed;
+    if (peer.computing) peer.behind += passed;
+    return;
+  }
+  const double computed = peer.computing ? passed : std::min(passed, peer.behind);
+  if (!peer.computing) peer.behind -= computed;
+  if (peer.exchanging) peer.totals.hidden += computed;
+  (peer.exchanging ? peer.totals.communicating : peer.totals.waiting) += passed - computed;
 }
 
 /// So much of the time that passed in an exchange.
@@ -357,7 +370,7 @@ void PeerValues::load_coded(const Order& order, Some members) {
   for (std::uint32_t place = 0; place < count; ++place) {
     const double own = coded_[members[place]].bytes,
                  next = coded_[members[(place + 1) % count]].bytes;
-    carry(members[place], {sent_share_ * (all - next), sent_share_ * (all - own), count - 1});
+    carry(members[place], {sent_share_ * (all - next), sent_share_ * (all - own), count - 1.0});
   }
 }
 
@@ -381,12 +394,15 @@ void PeerValues::move(std::span<const std::uint32_t> members, std::span<const Te
     if (asks(order.payload)) [[unlikely]]
       return load_coded(order, members);
     const PeerNetwork& network = network_for(order.payload);
+    const bool is_half = order.payload == Payload::activations;
     transfer_ = collective_transfer(network, members, bytes, std::move(transfer_));
+    if (is_half) [[unlikely]]
+      transfer_ = half_of(std::move(transfer_));
     if (communicators_) transfer_.latency += communicators_->use(members);
     for (std::uint32_t place = 0; place < count; ++place) {
       Traffic traffic = collective_traffic(network.collective, count, place, bytes);
       traffic.messages *= network.rounds;
-      carry(members[place], traffic);
+      carry(members[place], is_half ? half_of(traffic) : traffic);
     }
   } else if (order.kind == ExchangeKind::pair && count > 1) {
     transfer_ = pair_transfer(*network_, members[0], members[1], bytes, std::move(transfer_));
@@ -414,7 +430,7 @@ void PeerValues::carry(std::uint32_t learner, const Traffic& traffic) {
   ExchangeTotals& totals = peers_[learner].totals;
   totals.sent += traffic.sent;
   totals.received += traffic.received;
-  totals.messages += static_cast<double>(traffic.messages);
+  totals.messages += traffic.messages;
 }
 
 [[gnu::always_inline]] inline std::uint32_t PeerValues::begin_now(const Order& order, Some members,
@@ -429,6 +445,8 @@ void PeerValues::carry(std::uint32_t learner, const Traffic& traffic) {
     GRADRACE_CHECK(!peer.exchanging, "a learner is in one exchange at a time");
     clock(peer);
     peer.exchanging = true;
+    peer.held = order.payload == Payload::activations;
+    peer.was_held |= peer.held;
     peer.coded = time() + transfer_.coding;
   }
   const std::uint32_t number = exchanges_.begin(transfer_, time());
@@ -549,7 +567,10 @@ std::span<const ValueId> PeerValues::live() {
 
 std::vector<LearnerTotals> PeerValues::learner_totals() const {
   std::vector<LearnerTotals> result = engine_.learner_totals();
-  for (std::size_t i = 0; i < result.size(); ++i) result[i].exchanged = peers_[i].totals;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    result[i].exchanged = peers_[i].totals;
+    result[i].busy -= peers_[i].behind;
+  }
   return result;
 }
 

@@ -69,6 +69,8 @@ class PeerValues final : public Owner, private Peers {
     double coded = 0;        // when the messages of its exchange are made and read
     std::uint32_t sent = 0;  // models, as messages
     bool computing = false, exchanging = false;
+    bool held = false, was_held = false;  // in an exchange for which it does not compute; ever
+    double behind = 0;  // by so much computing what it is said to have done, as it was held
     Presence presence = Presence::present;
     ExchangeTotals totals;
   };
@@ -127,6 +129,8 @@ class PeerValues final : public Owner, private Peers {
   /// Its times, up to now.
   [[gnu::always_inline]] void clock(Peer& peer) const {
     const double before = std::exchange(peer.since, time()), passed = time() - before;
+    if (peer.was_held) [[unlikely]]
+      return clock_held(peer, passed);
     if (peer.computing) {
       if (peer.exchanging) peer.totals.hidden += passed;
     } else if (peer.exchanging) {
@@ -137,6 +141,7 @@ class PeerValues final : public Owner, private Peers {
       (peer.presence == Presence::down ? peer.totals.down : peer.totals.waiting) += passed;
     }
   }
+  static void clock_held(Peer& peer, double passed);
   static void clock_coding(Peer& peer, double coding, double passed);
   void change(Peer& peer, ValueId value);
   Use use(const GradientFacts& gradient, std::uint32_t gradients, double like_it = 1);
@@ -153,10 +158,10 @@ class PeerValues final : public Owner, private Peers {
   void update(std::span<const GradientFacts> gradients);
   double model_bytes() const { return network_ ? network_->model_bytes : 0; }
   double bytes_of(Payload payload) const {
-    return payload == Payload::models ? model_bytes() : plan().bytes_of_message(model_bytes());
+    return payload != Payload::messages ? model_bytes() : plan().bytes_of_message(model_bytes());
   }
   const PeerNetwork& network_for(Payload payload) const {
-    const bool whole = payload == Payload::models || !plan().message.compressor;
+    const bool whole = payload != Payload::messages || !plan().message.compressor;
     return whole || !race_.peers_of_messages ? *network_ : *race_.peers_of_messages;
   }
   /// An exchange that is ordered.
@@ -177,7 +182,7 @@ class PeerValues final : public Owner, private Peers {
   [[gnu::always_inline]] void end_exchange(std::uint32_t exchange) {
     for (const std::uint32_t learner : members_[exchange]) {
       clock(peers_[learner]);
-      peers_[learner].exchanging = false;
+      peers_[learner].exchanging = peers_[learner].held = false;
     }
     if (observer_) tell(exchange);
     if (!machines_) return;

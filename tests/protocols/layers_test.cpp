@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <ranges>
 #include <string>
@@ -43,8 +44,9 @@ Race race_by_layer(const std::vector<Layer>& layers, std::uint32_t learners,
 
 const std::string one = R"({"distribution": "deterministic", "value": 1})";
 
-/// Of a ring of g learners on that mesh.
+/// Of a ring of g learners on that mesh: all-reduce, and all-gather or reduce-scatter.
 double ring(double g, double bytes) { return 2 * (g - 1) * 0.002 + 2 * (g - 1) / g * bytes / 4000; }
+double gather(double g, double bytes) { return (g - 1) * 0.002 + (g - 1) / g * bytes / 4000; }
 
 /// The recurrence of Das et al. for minibatches of length 1: one channel, first in first out.
 double step_of(const std::vector<Layer>& layers, double P, double samples, bool weights_first,
@@ -54,8 +56,8 @@ double step_of(const std::vector<Layer>& layers, double P, double samples, bool 
   double t = 0, channel = 0;
   const auto take_in = [&](std::size_t i) {
     if (groups[i] == P) return;
-    const double bytes = layers[i].activation_bytes * samples * P / groups[i] / 2;
-    t = channel = std::max(channel, t) + ring(P / groups[i], bytes);
+    const double bytes = layers[i].activation_bytes * samples * P / groups[i];
+    t = channel = std::max(channel, t) + gather(P / groups[i], bytes);
   };
   for (std::size_t i = 0; i < layers.size(); ++i) {
     take_in(i);
@@ -311,6 +313,21 @@ TEST_CASE("layers: many equal ones come to what overlap says") {
   CHECK(iteration_time(layers) <= iteration_time(fluid) + 4.0 / 400);
   CHECK(layers.learners[0].exchanged.hidden ==
         doctest::Approx(fluid.learners[0].exchanged.hidden).epsilon(0.01));
+}
+
+// All of it is in sight: minibatches of length 1 and what goes into the layers, twice each.
+TEST_CASE("layers: what goes into divided layers is communicated, and hides nothing") {
+  double all = 0;
+  for (const Layer& layer : four) all += 2 * gather(8, layer.activation_bytes * 3 * 8);
+  const RunRecord record =
+      run_timing(race_by_layer(four, 8, R"(, "parallelism": "model", "minibatch": 3)", one));
+  for (const LearnerTotals& learner : record.learners) {
+    CHECK(learner.busy == doctest::Approx(50).epsilon(1e-12));
+    CHECK(learner.exchanged.communicating == doctest::Approx(50 * all).epsilon(1e-12));
+    CHECK(learner.exchanged.hidden == 0);
+    CHECK(std::abs(learner.exchanged.waiting) <= 1e-9);
+    CHECK(learner.exchanged.messages == 50 * 2 * 4 * 7);
+  }
 }
 
 // Das et al., arXiv 1602.06709: 64 nodes, minibatch 256, a dense layer of 4096 to 4096: two groups.
