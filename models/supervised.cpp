@@ -168,7 +168,8 @@ class SupervisedSpec final : public ModelSpec {
 
 }  // namespace
 
-void visit(Fields& fields, SupervisedConfig& config, std::string_view norm, DataShelf& shelf) {
+void visit(Fields& fields, SupervisedConfig& config, std::string_view norm, DataShelf& shelf,
+           bool needs_l2) {
   constexpr std::string_view samplings[] = {"iid", "epoch"};
   constexpr std::string_view precisions[] = {"float32", "float64", only_gpu_precision};
   DatasetProduct dataset;
@@ -179,7 +180,8 @@ void visit(Fields& fields, SupervisedConfig& config, std::string_view norm, Data
   config.data_bytes = dataset.bytes;
   fields.per_learner("minibatch", config.minibatch, Need::defaulted, at_least(1),
                      "samples m of one gradient", minibatch_of_learners);
-  fields.real("l2", config.l2, Need::defaulted, at_least(0),
+  fields.real("l2", config.l2, needs_l2 ? Need::required : Need::defaulted,
+              needs_l2 ? positive() : at_least(0),
               "factor of " + std::string(norm) + "; a weight decay of lambda is l2 = lambda / 2");
   fields.choice("sampling", config.sampling, samplings, Need::defaulted,
                 "rows with replacement, or each once in a learner's epoch (in a minibatch that may "

@@ -27,7 +27,8 @@ struct SupervisedConfig {
 };
 
 /// `norm`: what l2 is the factor of, as the model's page writes it.
-void visit(Fields& fields, SupervisedConfig& config, std::string_view norm, DataShelf& shelf);
+void visit(Fields& fields, SupervisedConfig& config, std::string_view norm, DataShelf& shelf,
+           bool needs_l2 = false);
 
 /// The keys that models of images have beside those.
 void visit_images(Fields& fields, SupervisedConfig& config);

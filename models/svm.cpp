@@ -17,9 +17,7 @@ constexpr Page page{
 
 ModelProduct read(Fields& fields, DataShelf& shelf) {
   SvmConfig config;
-  visit(fields, config, "||w||^2", shelf);
-  if (config.l2 == 0)
-    fields.complain("l2", "is 0, and then nothing keeps the margin wide", "more than 0");
+  visit(fields, config, "||w||^2", shelf, true);
   fields.integer("positive", config.positive, Need::defaulted, between(0, 255),
                  "the class whose rows have y = 1");
   if (!fields.good()) return nullptr;

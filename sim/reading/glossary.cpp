@@ -52,6 +52,11 @@ constexpr Synonym terms[] = {
     {"DC-ASGD, delay compensation", "delay_compensation",
      "of `optimiser`: late gradients are corrected by how far the model has moved"},
     {"linear regression", "least-squares", "a model"},
+    {"hinge loss, support vector machine", "svm", "a model"},
+    {"tensor parallelism, tensor parallel, Megatron", "group",
+     "of `cluster`: a learner is several devices, which divide each layer"},
+    {"model parallelism, model parallel, hybrid parallelism", "layers",
+     "of `cluster.network`: learners divide layers"},
 };
 
 std::string folded(std::string_view words) {

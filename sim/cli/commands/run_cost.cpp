@@ -215,7 +215,7 @@ RunCost cost_on_cpu(const Point& point, const Theory& theory, RunSizes& sizes,
   cost.memory = first.memory;
   if (!point.with_model()) return cost;
   const Race race = point.race();
-  const double state = state_bytes(race, group.memory.value);
+  const double state = state_bytes(point, race, group.memory.value);
   const auto value = static_cast<double>(numbers * group.memory.value.bytes_of_number);
   const double scratch = point.with_compression() ? 4 : 2;  // of the device
   const double share = first.pace.progress() > 0 ? first.pace.progress() : 1;

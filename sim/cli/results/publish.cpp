@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "sim/cli/results/pages.h"
@@ -15,6 +16,22 @@
 namespace gradrace {
 
 namespace {
+
+/// Whether sizes of groups are swept, and one device's share of the model is not.
+bool groups_have_one_share(const Scenario& scenario) {
+  const auto bytes_of = [](const Point& point) {
+    const auto& [star, peers] = std::tie(point.cluster.transit.network, point.cluster.peers);
+    return star ? star->model_bytes : peers ? peers->model_bytes : 0;
+  };
+  const double bytes = bytes_of(scenario.first());
+  return bytes > 0 &&
+         std::ranges::any_of(scenario.swept_paths,
+                             [](const std::string& path) {
+                               return path == "cluster.group" || path == "cluster.group.grid";
+                             }) &&
+         std::ranges::all_of(scenario.points,
+                             [&](const Point& point) { return bytes_of(point) == bytes; });
+}
 
 /// Writes the tables of a folder in a format.
 class Tables {
@@ -94,6 +111,10 @@ class Gathering {
     }
     const std::string warning = one_rate_warning(folder_.scenario());
     if (!warning.empty()) summary_.notes.push_back(warning);
+    if (groups_have_one_share(folder_.scenario()))
+      summary_.notes.emplace_back(
+          "groups of unlike size have one cluster.network.model_bytes, which is one device's "
+          "share; sweep it beside cluster.group");
     return std::move(summary_);
   }
 

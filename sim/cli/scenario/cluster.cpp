@@ -7,6 +7,7 @@
 #include "distributions/measured.h"
 #include "sim/cli/scenario/group.h"
 #include "sim/cli/scenario/network/network.h"
+#include "sim/layers.h"
 #include "sim/message_text.h"
 
 namespace gradrace {
@@ -170,7 +171,7 @@ void visit_cluster(Fields& fields, Cluster& cluster) {
   fields.integer("learners", cluster.learners, Need::required, between(1, 1 << 24),
                  "P: number of learners");
   visit_cluster_runtimes(fields, cluster.runtimes, cluster.learners);
-  visit_group(fields, cluster.runtimes);
+  const bool are_groups = visit_group(fields, cluster.runtimes);
   ClusterNetwork network;
   read_kind(fields, "network", topology_catalog(), network, Need::none,
             "the way between server and learners, or among learners (default: no time)");
@@ -188,6 +189,11 @@ void visit_cluster(Fields& fields, Cluster& cluster) {
   if (network.server)
     cluster.transit.network = std::make_shared<const ServerLinks>(*std::move(network.server));
   place_in_ring(fields, network, cluster.learners);
+  if (are_groups && network.peers && network.peers->layers &&
+      network.peers->layers->parallelism != Parallelism::data)
+    fields.complain("network.layers.parallelism",
+                    "divides layers among learners, and a learner's devices divide them (group)",
+                    "data, or without group");
   cluster.peers = network.peers;
   visit_server(fields, cluster.transit.server);
   visit_failures(fields, cluster.transit.failures, cluster.learners);

@@ -140,13 +140,15 @@ double Group::exchange_time() const {
   return layers * (n * blocks + weights);
 }
 
-void visit_group(Fields& fields, ClusterRuntimes& runtimes) {
-  if (!fields.open("group", Need::none,
-                   "a learner is P devices with tensor parallelism: its X is that of its slowest "
-                   "device, of which each does a P-th of a minibatch, the largest of P draws / P, "
-                   "and what they exchange; model_bytes of a network are then one device's share, "
-                   "and bytes that are sent those of one device of each learner"))
-    return;
+bool visit_group(Fields& fields, ClusterRuntimes& runtimes) {
+  if (!fields.open(
+          "group", Need::none,
+          "a learner is P devices with tensor parallelism: its X is that of its slowest "
+          "device, of which each does a P-th of a minibatch, the largest of P draws / P, "
+          "and what they exchange; model_bytes of a network, and parameter_bytes of its "
+          "layers, are then one device's share, and bytes that are sent those of one device of "
+          "each learner"))
+    return false;
   Group group;
   visit_choice(fields, "parallelism", group.parallelism, parallelisms, Need::required,
                "1-d: Megatron's, two all-reduces a layer and pass; 2-d, 2.5-d: block SUMMA in one "
@@ -166,7 +168,7 @@ void visit_group(Fields& fields, ClusterRuntimes& runtimes) {
                     "at most " + number_text(longest) + " units of time");
   const bool is_one = devices == 1 || !fields.good();
   fields.close();
-  if (is_one) return;
+  if (is_one) return false;
   for (DistributionProduct& law : runtimes.laws)
     if (law) law = shifted(largest(law, devices), devices * exchange, devices);
   if (runtimes.rate) *runtimes.rate *= devices;
@@ -180,6 +182,7 @@ void visit_group(Fields& fields, ClusterRuntimes& runtimes) {
   refuse(runtimes.persistence != nullptr, "persistence");
   refuse(runtimes.outliers.has_value(), "outliers");
   refuse(!runtimes.windows.empty(), "windows");
+  return true;
 }
 
 }  // namespace gradrace

@@ -56,7 +56,8 @@ struct Group {
 };
 
 /// The key `group` of the cluster: the time X of a learner becomes that of its slowest device, of
-/// which each does one of P parts of a minibatch, and of what they exchange.
-void visit_group(Fields& fields, ClusterRuntimes& runtimes);
+/// which each does one of P parts of a minibatch, and of what they exchange.  Whether it has
+/// several.
+bool visit_group(Fields& fields, ClusterRuntimes& runtimes);
 
 }  // namespace gradrace

@@ -35,7 +35,7 @@ Json common(const Json& one, const Json& other) {
   return shared;
 }
 
-/// "[7x1,0.5]" of seven times 1 and then 0.5, cut where it is long.
+/// "[7x1,0.5]" of seven times 1 and then 0.5, cut where it is long; [1,1,1] as it is.
 std::string list_text(const Json& list) {
   constexpr int most_parts = 8;
   std::string text;
@@ -44,10 +44,11 @@ std::string list_text(const Json& list) {
     const auto other =
         std::find_if(item, list.end(), [&](const Json& one) { return one != *item; });
     const auto alike = other - item;
-    const auto used = alike > 2 ? alike : 1;
+    const bool counts = alike > 2 && list.size() > 3;
+    const auto used = counts ? alike : 1;
     text += parts > 0 ? "," : "";
     if (parts == most_parts) return "[" + text + "...]";
-    text += (alike > 2 ? std::to_string(alike) + "x" : "") + item->dump();
+    text += (counts ? std::to_string(alike) + "x" : "") + item->dump();
     item += used;
   }
   return "[" + text + "]";

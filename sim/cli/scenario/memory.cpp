@@ -64,11 +64,12 @@ double bytes_of_shares(const TransitFacts& transit) {
 
 }  // namespace
 
-double state_bytes(const Race& race, const ValueLayout& value) {
+double state_bytes(const Point& point, const Race& race, const ValueLayout& value) {
   const std::vector<Rule> rules = of_plans(race, &Plan::rule);
   const std::size_t numbers = layout_of(rules, value.numbers, value.statistics).numbers +
                               kept_of_models(rules, of_plans(race, &Plan::message));
-  return static_cast<double>(numbers) * static_cast<double>(value.bytes_of_number);
+  const std::size_t duals = point.dual() ? point.model->training_rows() / race.learners : 0;
+  return static_cast<double>(std::max(numbers, duals)) * static_cast<double>(value.bytes_of_number);
 }
 
 ModelMemory memory_of_model(const Point& point) {
@@ -133,7 +134,7 @@ std::vector<MemoryPart> MemoryCheck::parts_of_runs(const Point& point, const Rac
                          bytes_of_local_step});
   check(parts);  // before a run is tried
   if (model.value.numbers == 0 || point.device == "cuda") return parts;
-  const double state = std::max(state_bytes(race, model.value),
+  const double state = std::max(state_bytes(point, race, model.value),
                                 model.weights * static_cast<double>(model.value.bytes_of_number));
   const Message& message = point.first_plan.message;
   const bool remember = point.dual() || (message.memory && !message.compressor->joint());

@@ -27,8 +27,8 @@ constexpr double bytes_of_share = 5;
 /// That a value takes beside its numbers.
 constexpr double bytes_of_slot = 100;
 
-/// Of a value and of what the optimiser keeps beside it.
-double state_bytes(const Race& race, const ValueLayout& value);
+/// Of a value and of what the optimiser keeps beside it, or of a learner's dual variables.
+double state_bytes(const Point& point, const Race& race, const ValueLayout& value);
 
 /// What the data and all runs of a scenario hold, at least; nothing is read.
 std::vector<MemoryPart> memory_of_scenario(const Scenario& scenario, const Point& point);

@@ -1,5 +1,6 @@
 #include "sim/cli/scenario/world.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -128,6 +129,17 @@ void check_layers(Fields& fields, const Point& point, const AnyProtocol& protoco
       (point.samples().least() != layers.minibatch ||
        point.samples().greatest() != layers.minibatch))
     fields.complain(key + ".minibatch", "is not the model's", "model.minibatch");
+  const std::uint32_t learners = point.cluster.learners;
+  double longest = 0;
+  for (const StepExchange& exchange : exchanges_of(layers, learners))
+    if (exchange.holds)
+      longest = std::max(
+          longest, time_of(exchange, {.learners = learners, .network = &*point.cluster.peers}));
+  constexpr double most = 1e12;
+  if (longest > most)
+    fields.complain(key + ".minibatch",
+                    "makes what goes into a layer take " + number_text(longest) + " units of time",
+                    "what takes at most " + number_text(most));
   if (point.with_compression() && layers.parallelism != Parallelism::data)
     fields.complain("compression", "does not go with layers that are divided among learners",
                     "without it, or cluster.network.layers with parallelism: data");

@@ -250,6 +250,9 @@ def subjects(root):
             for layers in ({}, {"parallelism": "hybrid", "minibatch": 4}):
                 network = at(LAYERED, "layers", {**LAYERED["layers"], **layers})
                 yield changed(at(PEERS, "cluster.network", network), protocol={"kind": "all-reduce"}), "cluster.network", schema
+    star = {"bandwidth": 2000, "layers": LAYERED["layers"]}
+    (schema,) = (schema for name, _, schema in instances(definitions, "networks", NETWORKS) if name == "star")
+    yield changed(at(TRAINING, "cluster.network", star), protocol={"kind": "sync"}), "cluster.network", schema
     for name, kind, schema in instances(definitions, "models", MODELS):
         rate = None if name == "table" else TRAINING["learning_rate"]
         yield changed(TRAINING, model=kind, learning_rate=rate), "model", schema

@@ -113,7 +113,7 @@ class Scenarios(unittest.TestCase):
         self.refused('own.csv:2: flop is "many"', names + "a,many,1,1\n")
         self.refused("flop is 0 in every row", names + "a,0,1,1\n")
         self.refused("parameter_bytes is 0 in every row", names + "a,1,0,1\n")
-        self.refused('no file "vgg-b"', path="vgg-b")
+        self.refused('no file "vgg-b.csv"', path="vgg-b.csv")
         self.refused("model_bytes: is not the sum of the layers' parameter_bytes, 7", names + "a,1,3,1\nb,1,4,1\n", network={"model_bytes": 8})
         self.refused("minibatch: is missing", parallelism="hybrid")
         self.refused("minibatch: says nothing where every learner has all layers", minibatch=3)
@@ -148,7 +148,28 @@ class Scenarios(unittest.TestCase):
         self.assertIn("compression: ", told(**divided))
         local = {"kind": "local-sgd", "tau": 4}
         self.assertIn("parallelism: divides layers", told(cluster={**TIMING["cluster"], "network": network}, protocol=local))
+        group = {"parallelism": "1-d", "grid": [2, 2, 1]}
+        self.assertIn("parallelism: divides layers among learners, and", told(cluster={**TIMING["cluster"], "network": network, "group": group}))
+        slow = {**network, "layers": {"path": "vgg-a", "parallelism": "model", "minibatch": 1_000_000_000}, "bandwidth": 0.001}
+        self.assertIn("minibatch: makes what goes into a layer take", told(cluster={**TIMING["cluster"], "network": slow}))
+        missing = told(cluster={**TIMING["cluster"], "network": {**network, "layers": {"path": "vgg-b"}}})
+        self.assertIn("path: is no table of scenarios/layers", missing)
+        self.assertIn("allowed: alexnet, cd-dnn, overfeat-fast, resnet-50, transformer, vgg-16, vgg-a, or", missing)
         self.assertIn("network.layers: leave before a model's message", told(protocol=local, compression=divided["compression"]))
+
+    def test_sizes_of_groups_that_have_one_share_are_noted(self):
+        def noted(**sweep):
+            network = {"topology": "mesh", "bandwidth": 1e9, "model_bytes": 1e8}
+            cluster = {**TIMING["cluster"], "network": network, "group": {"parallelism": "2-d", "grid": [1, 1, 1]}}
+            (self.folder / "scenario.json").write_text(json.dumps(changed(TIMING, cluster=cluster, sweep=sweep)), encoding="utf-8")
+            words = [PROGRAM, "run", self.folder / "scenario.json", "--out", self.folder / "out", "--force"]
+            done = subprocess.run(words, capture_output=True, text=True, check=True)
+            self.assertIn("grid=[1,1,1]", (self.folder / "out/manifest.json").read_text(encoding="utf-8"))
+            return "groups of unlike size have one" in done.stdout + done.stderr
+
+        grids = [[1, 1, 1], [2, 2, 1]]
+        self.assertTrue(noted(**{"cluster.group.grid": grids}))
+        self.assertFalse(noted(zip={"cluster.group.grid": grids, "cluster.network.model_bytes": [1e8, 2.5e7]}))
 
 
 if __name__ == "__main__":

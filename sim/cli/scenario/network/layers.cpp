@@ -1,5 +1,6 @@
 #include "sim/layers.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -50,12 +51,25 @@ void read_layers(const fs::path& file, Layers& layers) {
   layers.hash = table.hash;
 }
 
+fs::path installed() { return home() / "scenarios" / "layers"; }
+
+bool is_name(const Location& location) {
+  return location.name.find_first_of("/.") == std::string::npos;
+}
+
 /// That of the scenario, or one of those that are installed.
 fs::path table_file(const Location& location) {
   if (!location.found.empty()) return location.found;
-  const fs::path own = home() / "scenarios" / "layers" / (location.name + ".csv");
-  const bool is_name = location.name.find('/') == std::string::npos;
-  return is_name && fs::is_regular_file(own) ? own : fs::path();
+  const fs::path own = installed() / (location.name + ".csv");
+  return is_name(location) && fs::is_regular_file(own) ? own : fs::path();
+}
+
+std::string names_of_tables() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(installed()))
+    if (entry.path().extension() == ".csv") names.push_back(entry.path().stem());
+  std::ranges::sort(names);
+  return joined(names);
 }
 
 /// How learners share them.
@@ -102,6 +116,9 @@ void visit_layers(Fields& fields, std::shared_ptr<const Layers>& read, double& m
     try {
       if (const fs::path file = table_file(location); !file.empty())
         read_layers(file, layers);
+      else if (is_name(location))
+        fields.complain("path", "is no table of scenarios/layers, got " + shown(location.name),
+                        names_of_tables() + ", or the path of a CSV file");
       else
         fields.lacks("path", {"file", location.name, location.looked_at});
     } catch (const TraceError& error) {
