@@ -37,7 +37,10 @@ void CappedLink::enter(std::uint32_t learner, double bytes, double now, std::uin
   advance(now);
   Group& its = ranks_.contains(rank) ? group(rank) : begin(rank);
   insert(its, learner, carried(its) + bytes);
-  if (its.first == learner) list(its);
+  if (its.first == learner) {
+    if (its.transfers > 1) ends(its).remove(transfers_[learner].after);
+    list(its);
+  }
   its.capped ? sum_ += caps_[rank] : ++sharers_;
   share();
 }
@@ -55,9 +58,11 @@ void CappedLink::insert(Group& group, std::uint32_t learner, double end) {
 
 void CappedLink::erase(Group& group, std::uint32_t learner) {
   const auto [end, before, after] = std::exchange(transfers_[learner], {});
+  if (before == none) ends(group).remove(learner);
   (before == none ? group.first : transfers_[before].after) = after;
   (after == none ? group.last : transfers_[after].before) = before;
   --group.transfers;
+  if (before == none && after != none) list(group);
 }
 
 double CappedLink::next_end() const {
@@ -73,10 +78,9 @@ double CappedLink::shared_end() const {
 std::uint32_t CappedLink::pop(double now) {
   const SlotHeap::End first = capped_ends_.first();
   const bool capped = first.time <= shared_end();
-  const auto [end, rank, index] = capped ? first : shared_ends_.first();
+  const auto [end, rank, learner] = capped ? first : shared_ends_.first();
   advance(now);
-  Group& its = groups_[index];
-  const std::uint32_t learner = its.first;
+  Group& its = group(rank);
   if (capped) {
     its.carried = transfers_[learner].end;
     its.since = now;
@@ -117,14 +121,12 @@ double CappedLink::carried(const Group& group) const {
 void CappedLink::list(const Group& group) {
   const double left = transfers_[group.first].end - group.carried;
   const double end = group.since + left / (group.capped ? caps_[group.rank] : 1);
-  ends(group).set({end, group.rank, group_of_[group.rank]});
+  ends(group).set({end, group.rank, group.first});
 }
 
 void CappedLink::shrink(Group& group) {
   group.capped ? sum_ -= caps_[group.rank] : --sharers_;
-  if (group.transfers > 0) {
-    list(group);
-  } else {
+  if (group.transfers == 0) {
     empty(group);
     if (level_ == group.rank) level_ = ranks_.from(level_);
   }
@@ -133,15 +135,13 @@ void CappedLink::shrink(Group& group) {
 
 /// Has nothing of it, which has no transfers any more, among the others.
 void CappedLink::empty(const Group& group) {
-  const std::uint32_t index = group_of_[group.rank];
-  ends(group).remove(index);
   ranks_.erase(group.rank);
-  spare_.push_back(index);
+  spare_.push_back(group_of_[group.rank]);
 }
 
 void CappedLink::turn(std::uint32_t rank, bool capped) {
   Group& its = group(rank);
-  ends(its).remove(group_of_[rank]);
+  ends(its).remove(its.first);
   its.carried = carried(its);
   its.capped = capped;
   its.since = clock(its);
@@ -181,10 +181,14 @@ void CappedLink::share() {
 }
 
 /// Where those that end first are, as one of them does so soon.
-void CappedLink::fetch_next() const {
-  for (const SlotHeap* ends : {&capped_ends_, &shared_ends_})
-    if (const std::uint32_t next = ends->first().slot; next < groups_.size())
-      __builtin_prefetch(&groups_[next]);
+void CappedLink::fetch_next() {
+  for (const SlotHeap* ends : {&capped_ends_, &shared_ends_}) {
+    const SlotHeap::End next = ends->first();
+    if (next.time == std::numeric_limits<double>::infinity()) continue;
+    __builtin_prefetch(&transfers_[next.slot], 1);
+    __builtin_prefetch(&group(next.rank), 1);
+    soon_ = next.slot;
+  }
 }
 
 }  // namespace gradrace

@@ -26,10 +26,20 @@ class CappedLink {
   /// caps: all that there may be, ascending; must outlive this.
   CappedLink(double bandwidth, std::span<const double> caps, std::uint32_t learners);
 
+  /// The learner's transfer begins soon, perhaps of that rank.
+  void prefetch(std::uint32_t learner, std::uint32_t rank) const {
+    __builtin_prefetch(&transfers_[learner], 1);
+    __builtin_prefetch(&group_of_[rank], 1);
+  }
+
   /// The learner has no transfer here.  rank: that of its cap among all.
   void enter(std::uint32_t learner, double bytes, double now, std::uint32_t rank);
 
   bool is_idle() const { return groups_.size() == spare_.size(); }
+
+  /// Whose transfer ends soon, if that is known at no cost; else none.
+  std::uint32_t soon() const { return soon_; }
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
 
   /// When the next transfer ends if none begins.  Not to be called where there is none.
   double next_end() const;
@@ -46,7 +56,6 @@ class CappedLink {
   double busy(double now) const { return busy_ + (now - last_) * used_; }
 
  private:
-  static constexpr std::uint32_t none = ~std::uint32_t{0};
   struct Transfer {
     double end = -1;                            // of carried; < 0: there is none
     std::uint32_t before = none, after = none;  // whose its neighbours in the group are
@@ -76,7 +85,7 @@ class CappedLink {
   double shared_end() const;
   void advance(double now);
   void share();
-  void fetch_next() const;
+  void fetch_next();
 
   const double bandwidth_;
   const std::span<const double> caps_;
@@ -86,13 +95,15 @@ class CappedLink {
   RankSet ranks_;                        // of groups with transfers
   std::vector<std::uint32_t> group_of_;  // [rank]: of one of ranks_
   std::uint32_t level_;                  // rank of the first group that is not capped
-  SlotHeap capped_ends_, shared_ends_;   // of groups, by their clocks, then by their caps
+  SlotHeap capped_ends_, shared_ends_;   // [learner]: of each group's first transfer, by its clock,
+                                         // then by its cap
   double sharers_ = 0, sum_ = 0;  // transfers that are not capped; sum of the caps of the others
   double shared_ = 0;        // bytes that each of the former got that has been there since it was 0
   double last_ = 0;          // when that was so
   double busy_ = 0;          // until then
   double used_ = 0;          // share of the bandwidth, from then on
   std::size_t changes_ = 0;  // of sum_ since it was summed anew
+  std::uint32_t soon_ = none;
 };
 
 }  // namespace gradrace

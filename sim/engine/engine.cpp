@@ -87,6 +87,7 @@ void Engine::fetch_coming() {
     if (soon.slot >= learners_.size()) continue;
     __builtin_prefetch(&learners_[soon.slot], 1);
     if (drawn_) drawn_->prefetch(soon.slot);
+    if (transit_) transit_->prefetch(soon.slot);
   }
 }
 

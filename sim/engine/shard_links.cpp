@@ -29,12 +29,14 @@ ShardLinks::ShardLinks(double bandwidth, const std::vector<double>& cards, std::
   passes_.resize(std::size_t{learners} * shards);
 }
 
-void ShardLinks::begin(std::uint32_t learner, std::uint32_t shard, double bytes, double now) {
+std::uint32_t ShardLinks::begin(std::uint32_t learner, std::uint32_t shard, double bytes,
+                                double now) {
   if (open_.empty()) [[unlikely]]
     return begin_capped(learner, shard, bytes, now);
   SharedLink& link = open_[shard];
   link.enter(learner, bytes, now);
   schedule(shard, link);
+  return CappedLink::none;
 }
 
 std::uint32_t ShardLinks::end(std::uint32_t shard, double now) {
@@ -46,11 +48,12 @@ std::uint32_t ShardLinks::end(std::uint32_t shard, double now) {
   return learner;
 }
 
-void ShardLinks::begin_capped(std::uint32_t learner, std::uint32_t shard, double bytes,
-                              double now) {
+std::uint32_t ShardLinks::begin_capped(std::uint32_t learner, std::uint32_t shard, double bytes,
+                                       double now) {
   if (!transfers_.empty()) passes(learner, shard) = true;
   capped_[shard].enter(learner, bytes, now, rank(learner));
   schedule(shard, capped_[shard]);
+  return capped_[shard].soon();
 }
 
 std::uint32_t ShardLinks::end_capped(std::uint32_t shard, double now) {

@@ -26,7 +26,12 @@ class ShardLinks {
     if (!transfers_.empty() && transfers > 0) [[unlikely]]
       change_transfers(learner, transfers_[learner] + transfers, now);
   }
-  void begin(std::uint32_t learner, std::uint32_t shard, double bytes, double now);
+  /// The learner's transfers begin soon.
+  void prefetch(std::uint32_t learner) const {
+    for (const CappedLink& link : capped_) link.prefetch(learner, rank(learner, 1));
+  }
+  /// Gives a learner whose transfer ends soon, where cards divide the link, or CappedLink::none.
+  std::uint32_t begin(std::uint32_t learner, std::uint32_t shard, double bytes, double now);
   /// Ends the shard's transfer whose event it is: the learner whose it was.
   std::uint32_t end(std::uint32_t shard, double now);
   /// Gives the learner's transfers up.
@@ -47,7 +52,7 @@ class ShardLinks {
   std::uint8_t& passes(std::uint32_t learner, std::uint32_t shard) {
     return passes_[std::size_t{learner} * shards_ + shard];
   }
-  void begin_capped(std::uint32_t learner, std::uint32_t shard, double bytes, double now);
+  std::uint32_t begin_capped(std::uint32_t learner, std::uint32_t shard, double bytes, double now);
   std::uint32_t end_capped(std::uint32_t shard, double now);
   void change_transfers(std::uint32_t learner, std::uint32_t transfers, double now);
   void schedule(std::uint32_t shard, const auto& link) {

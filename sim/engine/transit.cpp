@@ -172,7 +172,7 @@ void Transit::pull(std::uint32_t learner, std::uint32_t shard, double now) {
     overlaps_[learner] = {.bytes = bytes};
     return pull_layer(learner, now);
   }
-  outgoing_->begin(learner, shard, bytes, now);
+  fetch(outgoing_->begin(learner, shard, bytes, now));
 }
 
 void Transit::pull_layer(std::uint32_t learner, double now) {
@@ -277,7 +277,7 @@ void Transit::send_off(std::uint32_t learner, double bytes, double now) {
   if (shards() > 1) incoming_->expect(learner, shards(), now);
   std::uint32_t shard = 0;
   do {
-    incoming_->begin(learner, shard, bytes * shards_[shard].part, now);
+    fetch(incoming_->begin(learner, shard, bytes * shards_[shard].part, now));
   } while (++shard < shards());
 }
 

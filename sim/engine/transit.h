@@ -144,6 +144,11 @@ class Transit {
   void start();
 
   Happening on_event(std::uint32_t slot, double now);
+  /// The learner has an event soon.
+  void prefetch(std::uint32_t learner) const {
+    fetch(learner);
+    if (incoming_) incoming_->prefetch(learner);
+  }
   /// The learner's message leaves that was Kind::message, before any other event.
   void send_off(std::uint32_t learner, double bytes, double now);
   /// The timer queues as a gradient does, and is taken up in no time.
@@ -259,6 +264,13 @@ class Transit {
   double time_of_reading(const Way& way) const {
     return way.lacks == Way::none ? 0 : way.lacks * carried_[way.plan].reading_back;
   }
+  /// Of the learner, or none.
+  void fetch(std::uint32_t learner) const {
+    if (learner == CappedLink::none) [[likely]]
+      return;
+    __builtin_prefetch(&ways_[learner], 1);
+    __builtin_prefetch(&totals_[learner], 1);
+  }
   void set_off(std::uint32_t learner, double now);
   double bytes_lacking(const Way& way) const {
     if (carried_[way.plan].back_asked) return backs_[way.reads] - backs_[way.version];
@@ -295,7 +307,7 @@ class Transit {
   [[gnu::cold]] void begin_computing(std::uint32_t learner);
   [[gnu::cold]] void travel_while_computing(std::uint32_t learner, double from);
   [[gnu::cold]] Happening come(std::uint32_t shard, double now);
-  bool is_by_layer() const { return !pulls_.empty(); }
+  bool is_by_layer() const { return overlaps_computing_ && !pulls_.empty(); }
   /// When the learner's computing is at the next layer that it pushes.
   double is_there(std::uint32_t learner) const;
   [[gnu::cold]] void pull_layer(std::uint32_t learner, double now);

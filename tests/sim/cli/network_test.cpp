@@ -77,7 +77,7 @@ TEST_CASE("network: cards of learners around a server") {
             .starts_with("cluster.network.model_bytes: is missing, and a bandwidth says nothing"));
   CHECK(problems(R"("model_bytes": 1, "card": {"latency": 1})") ==
         "cluster.network.model_bytes: says nothing without the other of the two\n"
-        "    allowed: bandwidth, here or in card, and model_bytes\n");
+        "    allowed: bandwidth, here or in card, and model_bytes or layers\n");
   CHECK(problems(R"("model_bytes": 1, "bandwidth": 1, "card": {"bandwidth": [], "latency": -1})") ==
         "cluster.network.card.bandwidth: must be at least one\n"
         "cluster.network.card.latency: must be >= 0, got -1\n");
