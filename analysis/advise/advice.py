@@ -108,8 +108,7 @@ class Advice:
     @property
     def measured(self):
         """{candidate: Sample} of all that have runs."""
-        folders = self.trials.folders
-        return self.trials.measure(folders).samples if folders else {}
+        return {n: self.trials.sample(n) for n in sorted(self.trials.folders)}
 
     @property
     def best(self):
@@ -121,24 +120,20 @@ class Advice:
 
     @property
     def all_gradients(self):
-        """Computed where all candidates have the scenario's replicas, as far as that is known: those that did not
-        run for as long as foretold, or as the scenario has it."""
-        return sum(self.asked["replicas"] * self.gradients_of(one) for one in self.candidates)
+        """Computed where all candidates have the scenario's replicas, at least: those that did not run to the target
+        need as many as they had computed, or as models foretell, whose interval's lower end counts."""
+        return sum(self.asked["replicas"] * self.least_gradients(one) for one in self.candidates)
 
-    def gradients_of(self, one):
+    def least_gradients(self, one):
         """Of a replica."""
-        found = self.measured.get(one.number)
-        if found and found.replicas and not found.never:
-            return self.trials.computed(one.number) / self.trials.replicas(one.number)
-        if self.target["is_budget"]:
-            return self.trials.limit_of(one, 1) * one.gradient_rate
-        forecast = self.forecaster and self.forecaster.forecasts.get(one.number)
-        wanted = (forecast.value if forecast else math.inf) / (
-            one.price if self.target["by"] == "cost" else 1.0
-        )
-        stop = self.asked["stop"]
+        trials, stop = self.trials, self.asked["stop"]
+        seen = trials.gradients_of(one.number)
+        if one.number in trials.failed or trials.gets_there(one.number):
+            return seen
+        wanted = self.forecaster.least_time(one) if self.forecaster else 0.0
         ends = [wanted, stop.get("time", math.inf), stop.get("updates", math.inf) * one.update_time]
-        return min(min(ends) * one.gradient_rate, stop.get("gradients", math.inf))
+        foretold = min(ends) * one.gradient_rate if wanted else 0.0
+        return max(seen, min(foretold, stop.get("gradients", math.inf)))
 
     def verdict_of(self, number):
         verdicts, found = self.race.verdicts if self.race else {}, self.measured.get(number)
@@ -177,7 +172,7 @@ class Advice:
                 "never": found.never,
             }  # fmt: skip
         ends["cost"] = ends["time"] * one.price if one.price else math.nan
-        ends["gradients"] = self.trials.computed(one.number) if ends["runs"] else 0
+        ends["gradients"] = self.trials.computed[one.number] if ends["runs"] else 0
         folder = self.trials.name_of(one.number) if ends["runs"] else ""
         return {**row, **ends, "verdict": self.verdict_of(one.number), "folder": folder}
 

@@ -97,6 +97,15 @@ class Forecaster:
         x = np.array(list(one.facts.values()))
         return one.update_time * model.updates_to(self.target["level"], one.learners, x)
 
+    def least_time(self, one):
+        """That it takes, by the lower end of the model's interval, until its horizon; 0 without a model."""
+        if self.target["is_budget"]:
+            return self.trials.limit_of(one, 1)
+        if not self.model:
+            return 0.0
+        longest = self.model.horizon * one.update_time
+        return min(self.times[one.number], longest) * math.exp(-self.half(one))
+
     def forecast(self, one):
         """Of a candidate, by a model without its runs; of one that takes long, that it takes that at least. The
         interval of a logarithm is wider by that of how far beyond runs it is."""

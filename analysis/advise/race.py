@@ -3,6 +3,7 @@ each round, and those that are surely worse drop out (Hoeffding races, Maron and
 Birattari et al., GECCO 2002)."""
 
 import math
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -21,6 +22,10 @@ MOST_OPEN = 6  # candidates at a time that have fewer than LEAST replicas
 SAME = 0.1  # of a value: who may be better by no more is as good
 NEAR = 1.2  # times the best: runs that were cut before are made again,
 MANY, MARGIN_OF_MANY = 8, 2.0  # or of so many replicas before that
+
+
+class ShareSpent(Exception):
+    """A run would take more gradients than are left."""
 
 
 class Verdict(NamedTuple):
@@ -103,7 +108,7 @@ class Race:
         replicas = min(replicas, self.most)
         before = self.trials.limits.get(one.number, [0.0])[-1]
         is_long = one.number not in self.live and before > self.trials.limit_of(one, 2 * MARGIN)
-        if not self.trials.run(one, replicas, self.first_limit(one), again=is_long):
+        if not self.run_within(one, replicas, self.first_limit(one), again=is_long):
             self.live.discard(one.number)
             return
         self.live.add(one.number)
@@ -111,29 +116,41 @@ class Race:
         is_early = replicas < LEAST and math.isinf(wanted)  # others may get there
         is_short = self.trials.limits[one.number][-1] < wanted
         if is_short and not is_early and self.trials.was_cut(one.number):
-            self.trials.run(one, replicas, self.trials.limit_of(one, 2 * MARGIN), again=True)
+            self.run_within(one, replicas, self.trials.limit_of(one, 2 * MARGIN), again=True)
+
+    def run_within(self, one, *call, again=False):
+        """Trials.run(), if what is left may pay it; raises ShareSpent."""
+        likely = self.trials.likely_gradients(one, *call, again)
+        if self.trials.spent + likely > self.most_gradients():
+            raise ShareSpent
+        return self.trials.run(one, *call, again)
 
     def in_order(self):
         """Those that may still win, the best so far first."""
         live = [one for one in self.candidates if one.number in self.live]
         return sorted(live, key=lambda one: self.trials.mean(one.number))
 
+    @contextmanager
+    def spending(self):
+        try:
+            yield
+        except ShareSpent:
+            self.is_spent = True
+
     def round(self):
         """A replica of each that enters; where none does, twice the replicas of each but the front-runner, who has as
         many as any other."""
-        most = self.most_gradients()
         entering = [one for one in self.candidates if self.may_win(one)]
         early = [one for one in self.in_order() if self.trials.replicas(one.number) < LEAST]
-        for one in early + entering[: max(0, MOST_OPEN - len(early))] or self.in_order():
-            self.is_spent = self.trials.spent >= most
-            if self.is_spent:
-                break
-            if one.number != self.front:
-                self.advance(one, max(1, 2 * self.trials.replicas(one.number)))
-        if self.front is not None:
-            counts = map(self.trials.replicas, self.live)
-            (front,) = (one for one in self.candidates if one.number == self.front)
-            self.advance(front, max(LEAST, *counts))
+        with self.spending():
+            for one in early + entering[: max(0, MOST_OPEN - len(early))] or self.in_order():
+                if one.number != self.front:
+                    self.advance(one, max(1, 2 * self.trials.replicas(one.number)))
+        with self.spending():
+            if self.front is not None:
+                counts = map(self.trials.replicas, self.live)
+                (front,) = (one for one in self.candidates if one.number == self.front)
+                self.advance(front, max(LEAST, *counts))
         if self.live:
             self.front, verdicts = standing(
                 self.trials.measure(self.live), self.trials.asked["confidence"]

@@ -129,16 +129,17 @@ def notes(advice):
         why = "" if advice.is_cut else undecided_text(advice)
         yield f"May be as good, or better: {labels(advice, still)}{why}."
     yield from advice.changes
-    computed = f"It computed {number(advice.trials.spent, 4)} gradients"
-    share, replicas = (
-        advice.trials.spent / advice.all_gradients,
-        count_text(advice.asked["replicas"], "replica"),
-    )
-    of_all = (
-        f"; all {len(advice.candidates)} candidates with {replicas} take about {number(advice.all_gradients, 4)}, of "
-        f"which that is {number(100 * share)} %"
-    )
-    yield f"{computed}{of_all if math.isfinite(share) else ''}."
+    yield f"It computed {number(advice.trials.spent, 4)} gradients{of_all_text(advice)}."
+
+
+def of_all_text(advice):
+    """Of what all candidates would compute; empty where nothing of that is known."""
+    most, count = advice.all_gradients, len(advice.candidates)
+    if not most or not math.isfinite(most):
+        return ""
+    replicas = count_text(advice.asked["replicas"], "replica")
+    share = number(100 * advice.trials.spent / most)
+    return f"; all {count} candidates with {replicas} take {number(most, 4)} or more, of which that is {share} %"
 
 
 # ---- as it is printed

@@ -7,7 +7,6 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 from asked import INTERRUPTED, Ended, Program
 from plots.measure import final_value, time_to
@@ -29,7 +28,8 @@ class BudgetSpent(Exception):
 
 class Trials:
     """Runs candidates as gradrace advise asks, within its seconds. `folders` {candidate: the Folder of its runs},
-    `failed` {candidate}, `gradients` computed by runs that a longer one replaced."""
+    `measures` {candidate: their Measure}, `failed` {candidate}, `gradients` computed by runs that a longer one
+    replaced."""
 
     def __init__(self, asked):
         self.asked, self.target = asked, asked["target"]
@@ -38,6 +38,7 @@ class Trials:
         self.options = [one for one in asked["options"] if one != "--force"]
         self.anew = "--force" in asked["options"]  # the first call of each folder
         self.called, self.folders, self.limits, self.failed = set(), {}, {}, set()
+        self.measures, self.computed = {}, {}
         self.gradients = 0
 
     # ---- calls
@@ -99,7 +100,7 @@ class Trials:
             self.limits[number] = [limit]
         elif again:
             self.limits[number].append(limit)
-            self.gradients += self.computed(number)
+            self.gradients += self.computed[number]
             replicas = max(replicas, self.replicas(number))
         elif self.replicas(number) >= replicas:
             return True
@@ -110,8 +111,27 @@ class Trials:
         if folder is None or (folder.runs["status"] == "failed").any():
             self.failed.add(number)
             return False
-        self.folders[number] = folder
+        self.folders[number], self.measures[number] = folder, self.measure_of(folder)
+        self.computed[number] = int(folder.runs["gradients_computed"].sum())
         return True
+
+    def gradients_of(self, number):
+        """Of a replica, as it ran; 0 where it did not."""
+        return self.computed[number] / self.replicas(number) if number in self.folders else 0.0
+
+    def gets_there(self, number):
+        """Whether all its runs did."""
+        return number in self.folders and math.isfinite(self.mean(number))
+
+    def likely_gradients(self, candidate, replicas, limit, again):
+        """Of a call of run(): as many a replica as there were, until another limit no more than it has time for."""
+        number = candidate.number
+        there = self.replicas(number)
+        new = max(replicas, there) - (0 if again else there)
+        if number in self.folders and (not again or self.gets_there(number)):
+            return new * self.gradients_of(number)
+        longest = min(limit, self.asked["stop"].get("time", math.inf))
+        return new * longest * candidate.gradient_rate
 
     def limit_of(self, candidate, margin):
         """The time until which it runs: that of the budget, or so many times the best so far."""
@@ -144,18 +164,14 @@ class Trials:
         missing = runs[self.folders[number].targets[0].column].isna()
         return bool((missing & (runs["status"] == "finished") & (runs["sim_time"] >= limit)).any())
 
-    def computed(self, number):
-        return int(self.folders[number].runs["gradients_computed"].sum())
-
     @property
     def spent(self):
         """Gradients so far, of all runs."""
-        return self.gradients + sum(map(self.computed, self.folders))
+        return self.gradients + sum(self.computed.values())
 
     # ---- what they are compared by
 
-    def measure_of(self, number):
-        folder = self.folders[number]
+    def measure_of(self, folder):
         if self.target["is_budget"]:
             return final_value(folder)
         times = time_to(folder, folder.targets[0])
@@ -163,7 +179,7 @@ class Trials:
 
     def measure(self, numbers):
         """The Measure of those candidates."""
-        found = {number: self.measure_of(number) for number in sorted(numbers)}
+        found = {number: self.measures[number] for number in sorted(numbers)}
         gathered = lambda of: pd.DataFrame({n: of(one)[0] for n, one in found.items()})
         first = next(iter(found.values()))
         return replace(
@@ -174,9 +190,14 @@ class Trials:
             slack=None if first.slack is None else gathered(lambda one: one.slack),
         )
 
+    def sample(self, number):
+        """Of the measure."""
+        return self.measures[number].samples[0]
+
     def mean(self, number):
-        """Of the measure; infinite where some run never got there."""
-        return float(np.mean(self.measure_of(number).values[0]))
+        """Infinite where some run never got there."""
+        found = self.sample(number)
+        return math.inf if found.never else found.mean
 
     @property
     def best(self):
