@@ -126,14 +126,12 @@ class Advice:
 
     def least_gradients(self, one):
         """Of a replica."""
-        trials, stop = self.trials, self.asked["stop"]
+        trials = self.trials
         seen = trials.gradients_of(one.number)
         if one.number in trials.failed or trials.gets_there(one.number):
             return seen
         wanted = self.forecaster.least_time(one) if self.forecaster else 0.0
-        ends = [wanted, stop.get("time", math.inf), stop.get("updates", math.inf) * one.update_time]
-        foretold = min(ends) * one.gradient_rate if wanted else 0.0
-        return max(seen, min(foretold, stop.get("gradients", math.inf)))
+        return max(seen, trials.gradients_until(one, wanted)) if wanted else seen
 
     def verdict_of(self, number):
         verdicts, found = self.race.verdicts if self.race else {}, self.measured.get(number)

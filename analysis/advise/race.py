@@ -17,7 +17,6 @@ LEAST, USUAL = (
     4,
     8,
 )  # replicas of the chosen one at least, and of the others at most, or as many as asked for
-LOOKS = 5  # of 2, 4, 8, 16, 32 replicas
 MOST_OPEN = 6  # candidates at a time that have fewer than LEAST replicas
 SAME = 0.1  # of a value: who may be better by no more is as good
 NEAR = 1.2  # times the best: runs that were cut before are made again,
@@ -36,16 +35,21 @@ class Verdict(NamedTuple):
     lead: Sample | None
     is_bound: bool
 
+    @property
+    def is_apart(self):
+        """Whether the 95 % interval of that, if it has one, excludes 0."""
+        return not self.lead or self.lead.mean > self.lead.half
 
-def standing(measure, confidence):
-    """The front-runner, and {other: Verdict}, by a Measure of those that may still win; (None, {}) where no run got
-    there. The chance of a wrong word is shared by them and by LOOKS (Bonferroni): in each, no more can be
-    taken for better than the best."""
+
+def standing(measure, live, confidence, looks):
+    """The front-runner of those live, and {other: Verdict}, by a Measure of all that raced; (None, {}) where no run
+    got there. The chance of a wrong word is shared by those live and by the looks at them (Bonferroni): in each,
+    no more can be taken for better than the best."""
     if not np.isfinite(measure.values).any(axis=None):
         return None, {}
-    front = front_runner(measure, {})
+    front = front_runner(measure.of(sorted(live)), {})
     others = [one for one in measure.values if one != front]
-    level = (1 - confidence) / (max(1, len(others)) * LOOKS)
+    level = (1 - confidence) / (max(1, len(live) - 1) * looks)
     ahead = measure.values.copy()
     ahead[front] -= SAME * ahead[front].abs()
     nearly, verdicts = replace(measure, values=ahead), {}
@@ -152,11 +156,14 @@ class Race:
                 (front,) = (one for one in self.candidates if one.number == self.front)
                 self.advance(front, max(LEAST, *counts))
         if self.live:
-            self.front, verdicts = standing(
-                self.trials.measure(self.live), self.trials.asked["confidence"]
+            raced = (self.live | set(self.verdicts)) - self.trials.failed
+            looks = math.log2(self.most)  # at 2, 4, ... replicas
+            self.front, found = standing(
+                self.trials.measure(raced), self.live, self.trials.asked["confidence"], looks
             )
+            dropped = {n: self.verdicts[n].word for n in raced - self.live}
             self.verdicts = {
-                n: one for n, one in (self.verdicts | verdicts).items() if n != self.front
+                n: one._replace(word=dropped.get(n, one.word)) for n, one in found.items()
             }
             self.live -= {*self.of("worse"), *self.of("no better")}
 

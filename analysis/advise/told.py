@@ -9,7 +9,7 @@ from report.text import interval, number, plus_minus
 
 MOST_NAMED = 3
 MOST_ROWS, MOST_SYSTEMS = 16, 6
-NOT_TRIED = "foretold worse"
+AS_GOOD = f"is as good as any within {100 * SAME:.0f} %"
 
 
 def goal_text(target):
@@ -62,19 +62,27 @@ def about_as_good(advice):
     return [n for n, lead in leads.items() if lead and lead.mean <= most]
 
 
+def claim(advice):
+    """That it is best where it is surely better than each that raced, and no interval of a difference holds 0."""
+    if not advice.sure:
+        return "looks best"
+    others = advice.race.verdicts.values()
+    return "is best" if all(one.word == "worse" and one.is_apart for one in others) else AS_GOOD
+
+
 def sentence(advice):
     """The answer."""
     if not advice.trials.folders:
         return "Nothing is known yet: the budget ended before any candidate had trained."
-    if advice.best is None:
-        return nearest_text(advice)
-    measure = advice.trials.measure(advice.trials.folders)
     sure = "" if advice.sure else "Not sure yet: " if advice.is_cut else "Not sure: "
+    if advice.best is None:
+        return sure + nearest_text(advice)
+    measure = advice.trials.measure(advice.trials.folders)
     found = measure.amount(plus_minus(measure.samples[advice.best]))
     where = f" within {goal_text(advice.target)}" if advice.target["is_budget"] else ""
     same = about_as_good(advice)
     return (
-        f"{sure}{advice.candidates[advice.best].label} is best for {measure.name}{where}: {found}"
+        f"{sure}{advice.candidates[advice.best].label} {claim(advice)} for {measure.name}{where}: {found}"
         f"{lead_text(advice, measure)}"
         + (f"; about as good: {labels(advice, same)}" if same else "")
         + "."

@@ -124,14 +124,22 @@ class Trials:
         return number in self.folders and math.isfinite(self.mean(number))
 
     def likely_gradients(self, candidate, replicas, limit, again):
-        """Of a call of run(): as many a replica as there were, until another limit no more than it has time for."""
+        """Of a call of run(): as many a replica as there were, until another limit as many as it has time for;
+        0 where that has no end."""
         number = candidate.number
         there = self.replicas(number)
         new = max(replicas, there) - (0 if again else there)
         if number in self.folders and (not again or self.gets_there(number)):
             return new * self.gradients_of(number)
-        longest = min(limit, self.asked["stop"].get("time", math.inf))
-        return new * longest * candidate.gradient_rate
+        longest = self.gradients_until(candidate, limit)
+        return new * longest if math.isfinite(longest) else 0.0
+
+    def gradients_until(self, candidate, time):
+        """Of a replica that ends by then, or where the scenario has it."""
+        stop = self.asked["stop"]
+        updates = stop.get("updates", math.inf) * candidate.update_time
+        ends = [time, stop.get("time", math.inf), updates]
+        return min(min(ends) * candidate.gradient_rate, stop.get("gradients", math.inf))
 
     def limit_of(self, candidate, margin):
         """The time until which it runs: that of the budget, or so many times the best so far."""

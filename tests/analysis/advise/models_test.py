@@ -6,6 +6,7 @@ import unittest
 import warnings
 from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "analysis"))
 
@@ -14,8 +15,10 @@ import pandas as pd
 from advise.candidates import facts_of, flat
 from advise.convergence import Curve, fit_convergence
 from advise.design import a_optimal, information, leverage
-from advise.race import late_p, standing
+from advise.race import Race as TheRace
+from advise.race import ShareSpent, late_p, standing
 from advise.system import features, fit_system
+from advise.told import AS_GOOD, claim
 from plots.measure import Measure
 
 warnings.simplefilter("ignore")
@@ -91,7 +94,7 @@ class Facts(unittest.TestCase):
 class Race(unittest.TestCase):
     def judged(self, *columns):
         values = pd.DataFrame(dict(enumerate(columns)), dtype=float)
-        return standing(Measure("time", "time", values, values), 0.9)
+        return standing(Measure("time", "time", values, values), list(values), 0.9, 4)
 
     def test_who_is_surely_behind_is_worse_and_who_is_as_near_as_10_percent_is_no_better(self):
         shared = np.random.Generator(np.random.Philox(4)).normal(0, 1, 16)
@@ -110,7 +113,28 @@ class Race(unittest.TestCase):
         goal = Measure("time", "time", values, bound, target="loss")
         self.assertAlmostEqual(late_p(goal, 0, 1), 4 * (1 / 30) ** 3 * (29 / 30) + (1 / 30) ** 4)
         self.assertEqual(late_p(goal, 0, 0), 1)
-        self.assertEqual(standing(goal, 0.9)[1][1].word, "worse")
+        self.assertEqual(standing(goal, list(values), 0.9, 4)[1][1].word, "worse")
+
+    def test_it_says_best_of_one_that_is_surely_better_than_each(self):
+        shared = np.random.Generator(np.random.Philox(4)).normal(0, 1, 16)
+        wobble = np.tile([0.01, -0.01, 0.02, -0.02], 4)
+        far, near = self.judged(10 + shared, 14 + shared + wobble), self.judged(10 + shared, 10.05 + shared + wobble * 10)
+        late = self.judged(10 + shared, 10.5 + shared * 4)
+        late[1][1] = late[1][1]._replace(word="worse")  # by Markov's bound
+        for (_, verdicts), sure, words in ((far, True, "is best"), (near, True, AS_GOOD), (late, True, AS_GOOD), (far, False, "looks best")):
+            self.assertEqual(claim(SimpleNamespace(sure=sure, race=SimpleNamespace(verdicts=verdicts))), words)
+
+    def test_who_dropped_is_beside_the_front_runner_of_now_and_no_front_runner(self):
+        values = pd.DataFrame({0: [10.0, 11, 12, 13], 1: [14.0, 15, 16, 17], 2: [1.0, 30, 1, 2]})
+        front, found = standing(Measure("time", "time", values, values), [0, 1], 0.9, 4)
+        self.assertEqual((front, set(found)), (0, {1, 2}))
+
+    def test_no_run_begins_that_may_take_more_than_is_left(self):
+        trials = SimpleNamespace(asked={"replicas": 10}, spent=90, likely_gradients=lambda one, *_: one, run=lambda *_: "runs")
+        race = TheRace(trials, [], {}, lambda: 100)
+        self.assertEqual(race.run_within(10, 1, math.inf), "runs")
+        with self.assertRaises(ShareSpent):
+            race.run_within(11, 1, math.inf)
 
     def test_two_replicas_seldom_say_much_and_none_that_gets_there_says_nothing(self):
         self.assertEqual(self.judged([10, 11], [12, 15])[1][1].word, "open")
