@@ -1,13 +1,12 @@
 """The choice of gradrace advise on clusters that nobody tuned it on: beside that of all candidates run forty times, with other
 random numbers, and how often the intervals that it foretells hold the truth (item 6 of Hemingway's checklist: Pan et al., 2017).
 
-Three clusters and six intervals; with GRADRACE_LONG=1 twenty and a hundred. advise_clusters_test.py FIRST END prints those clusters."""
+Three clusters and six intervals, beside ten runs; with GRADRACE_LONG=1 twenty and a hundred. advise_clusters_test.py FIRST END prints those clusters."""
 
 import json
 import math
 import os
 import random
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -18,7 +17,7 @@ from program import IS_RELEASE, PROGRAM, ROOT, rows
 
 IS_LONG = bool(os.environ.get("GRADRACE_LONG"))
 CLUSTERS, INTERVALS = (20, 100) if IS_LONG else (3, 6)
-TRUE_REPLICAS, REPLICAS = 40, 10
+TRUE_REPLICAS, REPLICAS = (40 if IS_LONG else 10), 10
 NEAR, SHARE = 1.1, 0.2  # of the best time, and of the gradients of REPLICAS of all
 LEARNERS = [2, 4, 8, 16]
 LAWS = [
@@ -70,14 +69,14 @@ def truth(folder, scenario):
     return [sum(of) / len(of) for _, of in sorted(times.items())], gradients * REPLICAS / TRUE_REPLICAS
 
 
-def judged(number):
+def judged(number, *options):
     """Of a cluster: the chosen candidate's true time over the best one's, gradients over those of all; of a candidate drawn among those
     that get there, whether its interval holds its true time, and what is foretold over that."""
     with tempfile.TemporaryDirectory() as name:
         folder, scenario = Path(name), scenario_of(number)
         (folder / "cluster.json").write_text(json.dumps(scenario))
         times, gradients = truth(folder, scenario)
-        call(folder, "advise", "cluster.json", "--out", "advice", "--quiet")
+        call(folder, "advise", "cluster.json", "--out", "advice", "--quiet", *options)
         facts = json.loads((folder / "advice/advise.json").read_text())
         there = [n for n, time in enumerate(times) if math.isfinite(time)]
         drawn = random.Random(-number).choice(there)
@@ -91,12 +90,13 @@ def judged(number):
 
 class HeldOut(unittest.TestCase):
     def test_the_choice_is_near_the_best_at_a_fifth_of_the_cost_and_intervals_hold(self):
-        found = [judged(number) for number in range(max(CLUSTERS, INTERVALS))]
-        chosen = found[:CLUSTERS]
+        chosen = [judged(number) for number in range(CLUSTERS)]
+        # What is foretold is so before a race.
+        found = chosen + [judged(number, "--share", "0.001") for number in range(CLUSTERS, INTERVALS)]
         # Less than three in a hundred would be below these if nine in ten were right.
         self.assertGreaterEqual(sum(one["slower"] <= NEAR for one in chosen), {20: 15, 3: 2}[CLUSTERS], chosen)
-        self.assertLessEqual(statistics.mean(one["share"] for one in chosen), SHARE)
-        self.assertGreaterEqual(sum(one["held"] for one in found[:INTERVALS]), {100: 84, 6: 4}[INTERVALS])
+        self.assertLessEqual(max(one["share"] for one in chosen), SHARE)
+        self.assertGreaterEqual(sum(one["held"] for one in found), {100: 84, 6: 4}[INTERVALS])
 
 
 if __name__ == "__main__":
