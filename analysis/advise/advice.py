@@ -31,6 +31,7 @@ class Advice:
         self.candidates = [candidate_of(one) for one in asked["points"]]
         self.trials = Trials(asked)
         self.forecaster, self.race = None, None
+        self.later = None  # the Forecaster of all that ran when half of the share was spent
         self.design, self.changes, self.sure, self.is_cut, self.seconds = [], [], False, False, 0.0
 
     # ---- steps
@@ -40,8 +41,9 @@ class Advice:
             add_facts(self.candidates, self.trials.timings("timing", {}))
             self.run_design()
             self.forecaster = Forecaster(self.candidates, self.trials)
-            most = lambda: self.asked["share"] * self.all_gradients
-            self.race = Race(self.trials, self.in_order(), self.forecaster.forecasts, most)
+            self.race = Race(
+                self.trials, self.in_order(), self.forecaster.forecasts, self.most_gradients
+            )
             self.sure = self.race.run()
             self.changes = changes(self)  # for which time may lack
         except BudgetSpent:
@@ -121,17 +123,27 @@ class Advice:
     @property
     def all_gradients(self):
         """Computed where all candidates have the scenario's replicas, at least: those that did not run to the target
-        need as many as they had computed, or as models foretell, whose interval's lower end counts."""
-        return sum(self.asked["replicas"] * self.least_gradients(one) for one in self.candidates)
+        need as many as they had computed, or as models foretell in sum, whose interval's lower end counts."""
+        trials, forecaster = self.trials, self.later or self.forecaster
+        seen = {one.number: trials.gradients_of(one.number) for one in self.candidates}
+        ended = {n for n in seen if n in trials.failed or trials.gets_there(n)}
+        rest = [one for one in self.candidates if one.number not in ended]
+        if forecaster:
+            of_time = lambda one, time: max(
+                seen[one.number], trials.gradients_until(one, time) if time else 0.0
+            )
+            left = forecaster.least_gradients(rest, of_time)
+        else:
+            left = sum(seen[one.number] for one in rest)
+        return self.asked["replicas"] * (sum(seen[n] for n in ended) + left)
 
-    def least_gradients(self, one):
-        """Of a replica."""
-        trials = self.trials
-        seen = trials.gradients_of(one.number)
-        if one.number in trials.failed or trials.gets_there(one.number):
-            return seen
-        wanted = self.forecaster.least_time(one) if self.forecaster else 0.0
-        return max(seen, trials.gradients_until(one, wanted)) if wanted else seen
+    def most_gradients(self):
+        """That the share may pay, by models of all that ran once half of it is spent."""
+        most = self.asked["share"] * self.all_gradients
+        if self.later or self.trials.spent < most / 2:
+            return most
+        self.later = Forecaster(self.candidates, self.trials)
+        return self.asked["share"] * self.all_gradients
 
     def verdict_of(self, number):
         verdicts, found = self.race.verdicts if self.race else {}, self.measured.get(number)

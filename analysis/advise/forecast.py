@@ -62,6 +62,7 @@ class Forecaster:
         if not self.target["is_budget"]:
             self.times = {n: self.time(one) for n, one in self.candidates.items()}
         self.spread = self.residual_spread()
+        self.halves = {n: self.half(one) for n, one in self.candidates.items()}
         self.forecasts = {n: self.forecast(one) for n, one in self.candidates.items()}
 
     def residual(self, curve):
@@ -88,8 +89,12 @@ class Forecaster:
 
     def half(self, one):
         """Of the interval of a candidate's logarithm."""
-        quantile = float(stdtrit(len(self.residuals) - 1, (1 + self.confidence) / 2))
-        return min(MOST, quantile * self.spread * math.sqrt(1 + self.leverage(one)))
+        return min(MOST, self.quantile * self.spread * math.sqrt(1 + self.leverage(one)))
+
+    @property
+    def quantile(self):
+        """Of Student's distribution, for an interval of the confidence."""
+        return float(stdtrit(len(self.residuals) - 1, (1 + self.confidence) / 2))
 
     def time(self, one):
         """To the target, by a model without its runs; infinite beyond the model's horizon."""
@@ -97,19 +102,35 @@ class Forecaster:
         x = np.array(list(one.facts.values()))
         return one.update_time * model.updates_to(self.target["level"], one.learners, x)
 
-    def least_time(self, one):
-        """That it takes, by the lower end of the model's interval, until its horizon; 0 without a model."""
+    def likely_time(self, one, less=0.0):
+        """That it takes, until the model's horizon, if the logarithm is by so much less; 0 without a model. What models
+        say is corrected by their residual of it, or by the mean residual where it did not run."""
         if self.target["is_budget"]:
             return self.trials.limit_of(one, 1)
         if not self.model:
             return 0.0
-        longest = self.model.horizon * one.update_time
-        return min(self.times[one.number], longest) * math.exp(-self.half(one))
+        mean = sum(self.residuals.values()) / len(self.residuals)
+        time = min(self.times[one.number], self.model.horizon * one.update_time)
+        return time * math.exp(-self.residuals.get(one.number, mean) - less)
+
+    def least_gradients(self, candidates, of_time):
+        """What they compute in sum, at least, by of_time(candidate, time): less the root of the summed squares of how
+        much less each may be, and of how much less all may be by an error of the mean residual."""
+        gradients = lambda less: np.array(
+            [of_time(one, self.likely_time(one, less(one))) for one in candidates]
+        )
+        middle = gradients(lambda _: 0.0)
+        if not self.model or not candidates:
+            return float(middle.sum())
+        own = middle - gradients(lambda one: self.halves[one.number])
+        shared = self.quantile * self.spread / math.sqrt(len(self.residuals))
+        common = (middle - gradients(lambda _: shared)).sum()
+        return float(middle.sum() - math.hypot(common, *own))
 
     def forecast(self, one):
         """Of a candidate, by a model without its runs; of one that takes long, that it takes that at least. The
         interval of a logarithm is wider by that of how far beyond runs it is."""
-        model, half = self.left_out.get(one.number, self.model), self.half(one)
+        model, half = self.left_out.get(one.number, self.model), self.halves[one.number]
         x = np.array(list(one.facts.values()))
         if self.target["is_budget"]:
             updates = max(1.0, self.trials.limit_of(one, 1) / one.update_time)

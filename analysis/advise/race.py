@@ -17,7 +17,6 @@ LEAST, USUAL = (
     4,
     8,
 )  # replicas of the chosen one at least, and of the others at most, or as many as asked for
-MOST_OPEN = 6  # candidates at a time that have fewer than LEAST replicas
 SAME = 0.1  # of a value: who may be better by no more is as good
 NEAR = 1.2  # times the best: runs that were cut before are made again,
 MANY, MARGIN_OF_MANY = 8, 2.0  # or of so many replicas before that
@@ -130,9 +129,16 @@ class Race:
         return self.trials.run(one, *call, again)
 
     def in_order(self):
-        """Those that may still win, the best so far first."""
+        """Those that may still win, the front-runner first, then those of which most runs got there the soonest."""
         live = [one for one in self.candidates if one.number in self.live]
-        return sorted(live, key=lambda one: self.trials.mean(one.number))
+        return sorted(live, key=lambda one: (one.number != self.front, *self.standing_of(one)))
+
+    def standing_of(self, one):
+        """The share of runs that never got there, and the mean of the others."""
+        found = self.trials.sample(one.number)
+        if not found.replicas:
+            return 1.0, math.inf
+        return found.never / (found.replicas + found.never), found.mean
 
     @contextmanager
     def spending(self):
@@ -141,20 +147,39 @@ class Race:
         except ShareSpent:
             self.is_spent = True
 
-    def round(self):
-        """A replica of each that enters; where none does, twice the replicas of each but the front-runner, who has as
-        many as any other."""
+    def enter(self):
+        """A replica of each that may win, beside the best so far; whether there was any."""
         entering = [one for one in self.candidates if self.may_win(one)]
-        early = [one for one in self.in_order() if self.trials.replicas(one.number) < LEAST]
+        for one in entering:
+            if self.may_win(one):
+                self.advance(one, 1)
+        return bool(entering)
+
+    def wanted(self):
+        """Candidates that are live, the front-runner first, and their replicas: twice as many; the front-runner has as
+        many as any other."""
+        live = self.in_order()
+        counts = [min(2 * self.trials.replicas(one.number), self.most) for one in live]
+        if live and live[0].number == self.front:
+            counts[0] = max([LEAST, self.trials.replicas(self.front), *counts[1:]])
+        return list(zip(live, counts))
+
+    def double(self):
+        """Twice the replicas of each; where what is left does not pay that, of the best so far, for half of it."""
+        wanted = [(one, n) for one, n in self.wanted() if n > self.trials.replicas(one.number)]
+        costs = [self.trials.likely_gradients(*of, math.inf, again=False) for of in wanted]
+        left = self.most_gradients() - self.trials.spent
+        if sum(costs) > left:
+            wanted = wanted[: np.searchsorted(np.cumsum(costs), left / 2, side="right")]
+            self.is_spent = not wanted
+        for one, replicas in wanted:
+            self.advance(one, replicas)
+
+    def round(self):
+        """A replica of each that may win; where all have one, more of each that still may."""
         with self.spending():
-            for one in early + entering[: max(0, MOST_OPEN - len(early))] or self.in_order():
-                if one.number != self.front:
-                    self.advance(one, max(1, 2 * self.trials.replicas(one.number)))
-        with self.spending():
-            if self.front is not None:
-                counts = map(self.trials.replicas, self.live)
-                (front,) = (one for one in self.candidates if one.number == self.front)
-                self.advance(front, max(LEAST, *counts))
+            if not self.enter():
+                self.double()
         if self.live:
             raced = (self.live | set(self.verdicts)) - self.trials.failed
             looks = math.log2(self.most)  # at 2, 4, ... replicas

@@ -15,6 +15,7 @@ import pandas as pd
 from advise.candidates import facts_of, flat
 from advise.convergence import Curve, fit_convergence
 from advise.design import a_optimal, information, leverage
+from advise.forecast import Forecaster
 from advise.race import Race as TheRace
 from advise.race import ShareSpent, late_p, standing
 from advise.system import features, fit_system
@@ -91,7 +92,64 @@ class Facts(unittest.TestCase):
         self.assertEqual([one["k"] for one in found], [-1, 1, 0])
 
 
+class Cost(unittest.TestCase):
+    """What those that did not run compute: two of which models say 100 units of time, and a gradient each."""
+
+    def least(self, half, residual, end=math.inf):
+        of = Forecaster.__new__(Forecaster)
+        of.target, of.model, of.confidence, of.spread = {"is_budget": False}, SimpleNamespace(horizon=1e9), 0.9, 0.0
+        of.times, of.residuals, of.halves = {1: 100.0, 2: 100.0}, {3: residual, 4: residual}, {1: half, 2: half}
+        return of.least_gradients([SimpleNamespace(number=n, update_time=1.0) for n in (1, 2)], lambda one, time: min(time, end))
+
+    def test_what_models_say_is_corrected_by_what_they_said_of_those_that_ran(self):
+        self.assertAlmostEqual(self.least(0, 0), 200)
+        self.assertAlmostEqual(self.least(0, math.log(2)), 100)
+
+    def test_errors_of_many_are_less_than_their_sum(self):
+        self.assertAlmostEqual(self.least(math.log(2), 0), 200 - math.hypot(50, 50))
+
+    def test_the_end_of_a_scenario_is_sure(self):
+        self.assertAlmostEqual(self.least(math.log(2), 0, 10), 20)
+
+
+class Recorded(TheRace):
+    """A race of four whose runs take ten gradients each."""
+
+    def __init__(self, most):
+        self.counts, self.calls = {0: 0, 1: 0, 2: 0, 3: 0}, []
+        trials = SimpleNamespace(asked={"replicas": 10}, spent=0, failed=set(), best=math.inf, replicas=self.counts.get)
+        trials.likely_gradients = lambda one, n, *_, again: 10 * (n - self.counts[one.number])
+        trials.sample = lambda n: SimpleNamespace(replicas=1, never=0, mean=-n)
+        super().__init__(trials, [SimpleNamespace(number=n) for n in self.counts], {}, lambda: most)
+
+    def advance(self, one, replicas):
+        self.calls.append((one.number, replicas))
+        self.counts[one.number] = replicas
+        self.live.add(one.number)
+
+
 class Race(unittest.TestCase):
+    def test_each_that_may_win_runs_once_before_any_runs_twice(self):
+        race = Recorded(1000)
+        self.assertTrue(race.enter())
+        self.assertEqual(race.calls, [(0, 1), (1, 1), (2, 1), (3, 1)])
+        self.assertFalse(race.enter())
+        race.front = 1
+        race.double()
+        self.assertEqual(race.calls[4:], [(1, 4), (3, 2), (2, 2), (0, 2)])
+        self.assertFalse(race.is_spent)
+
+    def test_what_does_not_pay_for_all_goes_to_the_best(self):
+        race = Recorded(39)
+        race.enter()
+        race.double()
+        self.assertEqual(race.calls[4:], [(3, 2)])
+        self.assertFalse(race.is_spent)
+        race.most_gradients = lambda: 19
+        race.double()
+        self.assertTrue(race.is_spent)
+        self.assertEqual(len(race.calls), 5)
+
     def judged(self, *columns):
         values = pd.DataFrame(dict(enumerate(columns)), dtype=float)
         return standing(Measure("time", "time", values, values), list(values), 0.9, 4)
