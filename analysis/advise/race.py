@@ -17,6 +17,7 @@ LEAST, USUAL = (
     4,
     8,
 )  # replicas of the chosen one at least, and of the others at most, or as many as asked for
+MOST_EARLY = 6  # candidates at a time that run again and have fewer than LEAST replicas
 SAME = 0.1  # of a value: who may be better by no more is as good
 NEAR = 1.2  # times the best: runs that were cut before are made again,
 MANY, MARGIN_OF_MANY = 8, 2.0  # or of so many replicas before that
@@ -157,8 +158,10 @@ class Race:
 
     def wanted(self):
         """Candidates that are live, the front-runner first, and their replicas: twice as many; the front-runner has as
-        many as any other."""
-        live = self.in_order()
+        many as any other. Of those that have fewer than LEAST only the best."""
+        early = [one for one in self.in_order() if self.trials.replicas(one.number) < LEAST]
+        waiting = [one for one in early if one.number != self.front][MOST_EARLY:]
+        live = [one for one in self.in_order() if one not in waiting]
         counts = [min(2 * self.trials.replicas(one.number), self.most) for one in live]
         if live and live[0].number == self.front:
             counts[0] = max([LEAST, self.trials.replicas(self.front), *counts[1:]])
@@ -182,9 +185,10 @@ class Race:
                 self.double()
         if self.live:
             raced = (self.live | set(self.verdicts)) - self.trials.failed
+            several = {n for n in self.live if self.trials.replicas(n) > 1} or self.live
             looks = math.log2(self.most)  # at 2, 4, ... replicas
             self.front, found = standing(
-                self.trials.measure(raced), self.live, self.trials.asked["confidence"], looks
+                self.trials.measure(raced), several, self.trials.asked["confidence"], looks
             )
             dropped = {n: self.verdicts[n].word for n in raced - self.live}
             self.verdicts = {

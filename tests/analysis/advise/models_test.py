@@ -113,10 +113,10 @@ class Cost(unittest.TestCase):
 
 
 class Recorded(TheRace):
-    """A race of four whose runs take ten gradients each."""
+    """A race of candidates whose runs take ten gradients each."""
 
-    def __init__(self, most):
-        self.counts, self.calls = {0: 0, 1: 0, 2: 0, 3: 0}, []
+    def __init__(self, most, candidates=4):
+        self.counts, self.calls = dict.fromkeys(range(candidates), 0), []
         trials = SimpleNamespace(asked={"replicas": 10}, spent=0, failed=set(), best=math.inf, replicas=self.counts.get)
         trials.likely_gradients = lambda one, n, *_, again: 10 * (n - self.counts[one.number])
         trials.sample = lambda n: SimpleNamespace(replicas=1, never=0, mean=-n)
@@ -138,6 +138,12 @@ class Race(unittest.TestCase):
         race.double()
         self.assertEqual(race.calls[4:], [(1, 4), (3, 2), (2, 2), (0, 2)])
         self.assertFalse(race.is_spent)
+
+    def test_only_the_best_of_those_that_ran_once_run_again(self):
+        race = Recorded(1000, 9)
+        race.enter()
+        race.double()
+        self.assertEqual(race.calls[9:], [(n, 2) for n in (8, 7, 6, 5, 4, 3)])
 
     def test_what_does_not_pay_for_all_goes_to_the_best(self):
         race = Recorded(39)
