@@ -1,6 +1,7 @@
 #include "sim/engine/transit.h"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -191,7 +192,10 @@ bool Transit::take_layer(std::uint32_t learner, double now) {
     way.runtime = runtime_(learner, there);
   }
   const double due = pulls_[its.next].begins(backward_pass) * way.runtime;
+  its.there = there;
   its.hidden = std::min(there - way.begin - its.late, due);
+  its.waits = due;
+  its.before = its.late;
   its.late = std::max(its.late, there - way.begin - due);
   if (++its.next == pulls_.size()) return true;
   pull_layer(learner, now);
@@ -307,6 +311,7 @@ void Transit::note_hidden(std::uint32_t learner, double now) {
   Overlap& its = overlaps_[learner];
   const double end = way.begin + its.late + way.runtime;
   its.hidden += std::max(0.0, std::min(now, end) - its.since);
+  its.since = std::numeric_limits<double>::infinity();
 }
 
 /// A gradient's part has come.
@@ -431,13 +436,13 @@ TripFacts Transit::trip_by_layer(std::uint32_t learner, double now) const {
   const bool all = way.place >= Place::away;  // of the model is there
   if (!all && its.next == 0) return {learner, way.left, reached, reached, reached, 0};
   const double due = all ? way.runtime : pulls_[its.next].begins(backward_pass) * way.runtime;
-  const double start = way.begin + its.late;
-  return {learner,
-          way.left,
-          std::min(start, reached),
-          std::min(start + due, reached),
-          reached,
-          std::clamp(now - start, 0.0, due)};
+  const double start = way.begin + its.late, end = std::min(start + due, reached);
+  if (now < its.there) {
+    const double computed = std::clamp(now - way.begin - its.before, 0.0, its.waits);
+    return {learner, way.left, end - computed, end, reached, computed};
+  }
+  return {learner, way.left, std::min(start, reached),
+          end,     reached,  std::clamp(now - start, 0.0, due)};
 }
 
 TripFacts Transit::trip(std::uint32_t learner, double now) const {
@@ -493,7 +498,8 @@ void Transit::note_more(const TripFacts& ended) {
   if (!overlaps_computing_ || way.place < Place::outgoing) return;
   const Overlap& its = overlaps_[ended.learner];
   if (is_by_layer()) {
-    totals_[ended.learner].hidden += way.place == Place::outgoing ? ended.computed : its.hidden;
+    const bool comes = way.place == Place::outgoing || ended.reached < its.there;
+    totals_[ended.learner].hidden += comes ? ended.computed : its.hidden;
     return;
   }
   double exchanging = ended.reached - ended.left;

@@ -230,7 +230,9 @@ class Transit {
     // By layers.
     std::uint32_t next = 0;  // of those that are pulled, or pushed
     double bytes = 0;        // of all of them
-    double late = 0;         // for so long computing has waited
+    double waits = 0;        // computing that is done when it waits for the last one to come
+    double before = 0;       // how long it has waited in all until then,
+    double late = 0;         // and will have when that is there
     double since = 0;        // the next gradient is there, and the one before it gone
     double hidden = 0;       // by computing: time of transfers
   };

@@ -267,6 +267,27 @@ TEST_CASE("layers: with a server, worked by hand") {
   CHECK(record.learners[0].exchanged.hidden == doctest::Approx(50 * 1.5).epsilon(1e-12));
 }
 
+TEST_CASE("layers: with a server a cancelled minibatch is accounted for until then, by hand") {
+  const auto second = [](const std::vector<Layer>& layers, const std::string& card) {
+    Race race = race_by_layer(layers, 2, "", R"({"distribution": "deterministic", "value": 6})", "",
+                              R"("card": {)" + card + "}", R"("k-sync", "k": 1)");
+    race.stop.updates = 1;
+    return run_timing(race).learners[1];
+  };
+  // The first is done at 6.75.  The second has its model at 1, the last layer's gradient at 5,
+  // which has left at 6, and computes until 7.
+  LearnerTotals its = second({{1, 0, 0}, {1, 3, 0}}, R"("bandwidth": [4, 3])");
+  CHECK(its.busy == doctest::Approx(5.75));
+  CHECK(its.exchanged.communicating == doctest::Approx(1));
+  CHECK(its.exchanged.hidden == doctest::Approx(1));
+  // The first is done at 9.5.  The second has its first layer at 9.25; the other has passed its
+  // card at 3.25, and is there at 12.25, two after the first layer's forward pass.
+  its = second({{1, 1, 0}, {1, 12, 0}}, R"("bandwidth": 4, "latency": [0, 9])");
+  CHECK(its.busy == doctest::Approx(0.25));
+  CHECK(its.exchanged.communicating == doctest::Approx(9.25));
+  CHECK(its.exchanged.hidden == doctest::Approx(0.25));
+}
+
 TEST_CASE("layers: one layer goes between server and learners as a whole, byte for byte") {
   const std::string half = std::string(exponential_1) + R"(, "server": {"shards": 2,
                                                                        "per_gradient": 0.01})";

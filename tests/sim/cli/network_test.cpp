@@ -227,6 +227,7 @@ TEST_CASE("network: each collective by its name") {
 TEST_CASE("network: what a topology lacks is refused by name") {
   CHECK(read(R"({"latency": 2})").problems ==
         "cluster.network.latency: unknown key\n    allowed: pull, push, bandwidth, model_bytes, "
+        "layers, "
         "card, overlap\n");
   CHECK(read(R"({"topolgy": "mesh"})").problems.find("topology") != std::string::npos);
   CHECK(read(R"({"topology": "ring"})").problems.find("allowed: star, mesh, nodes") !=

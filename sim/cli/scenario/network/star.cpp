@@ -44,7 +44,8 @@ constexpr Page page{
         "minibatch X and its messages take\n\n"
         "    pull + max(X / 3, T) + max(2 X / 3, T) + push\n\n"
         "With `layers` that is so of the layers of a table: a model comes from the first layer on, "
-        "one after another, and computing goes on into a layer when it is there; its gradient "
+        "one after another; computing begins when the first that has parameters is there, and goes "
+        "on into a layer when that is; its gradient "
         "leaves, from the last layer on, when it is there and the one before it has passed.  A "
         "layer's share of either pass is that of its `flop`.  An update is of all layers, and "
         "only then are models pulled.  There is no theory of these times",
@@ -114,7 +115,8 @@ ClusterNetwork read(Fields& fields) {
                "models and gradients go layer by layer, while learners compute", false);
   const bool apart = visit_card(fields, links);
   fields.flag("overlap", links.overlap, Need::none,
-              "whether messages overlap with computing, layer by layer (default: false)");
+              "whether messages overlap with computing, layer by layer (default: false; those of "
+              "`layers` always do)");
   const bool of_cards = !links.down.bandwidths.empty() || !links.up.bandwidths.empty();
   const bool has_bytes = fields.has("model_bytes") || fields.has("layers");
   if (of_cards && !has_bytes) {
