@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 from papers.pan2016hemingway.system import round_times
-from papers.pan2016hemingway.words import claim, figure_of
+from papers.pan2016hemingway.words import claim, figure_of, machines
 from reproduce.claims import difference, paired_difference, paired_ratio
 from reproduce.figures import LEVEL, Series, Table, curve_series, sampled
 from results import sample
@@ -115,11 +115,11 @@ def foretold(outputs):
     whole = model_of(curves)
     unseen = {m: whole.without(m) for m in curves}
     for m in (1, 4, 32):
-        series = curve_series(f"{m} machine{'s' * (m > 1)}", curves[m])
+        series = curve_series(machines(m), curves[m])
         said = list(unseen[m].value(series.x, m, NO_FACTS))
         figure.series += [series, Series(series.group, LEVEL, series.x, said)]
     weights = ", ".join(f"{name} {weight:.2g}" for name, weight in whole.weights.items())
-    errors = [(f"{m} machines", 0, error(unseen[m], m, of)) for m, of in curves.items()]
+    errors = [(machines(m), 0, error(unseen[m], m, of)) for m, of in curves.items()]
     return [figure], [
         claim("4.dominant").holds(next(iter(whole.weights)) == "i/m", weights),
         claim("4.held-out").all_near(errors),

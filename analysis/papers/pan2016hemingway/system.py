@@ -5,7 +5,7 @@ import math
 import numpy as np
 from advise.system import fit_system
 from papers.laws import harmonic
-from papers.pan2016hemingway.words import claim
+from papers.pan2016hemingway.words import claim, machines
 from reproduce.claims import Sample, difference
 
 ROWS_A_SECOND, CHANCE_DELAY, HOP = 128, 0.05, 0.02  # of the scenarios' cluster
@@ -55,7 +55,7 @@ def times(outputs):
     told = {m: float(system.time(m)) for m in found if m not in POWERS}
     return [], [
         *recovered(),
-        claim("2.time").all_near((f"{m} machines", expected[m], found[m]) for m in found),
+        claim("2.time").all_near((machines(m), expected[m], found[m]) for m in found),
         claim("2.u-shape").all_above([difference(found[m], found[32]) for m in (8, 128)]),
-        claim("2.held-out").all_near((f"{m} machines", told[m], found[m]) for m in told),
+        claim("2.held-out").all_near((machines(m), told[m], found[m]) for m in told),
     ]

@@ -3,3 +3,7 @@
 from reproduce.paper import words_of
 
 claim, figure_of = words_of("pan2016hemingway")
+
+
+def machines(m):
+    return f"{m} machine{'s' * (m > 1)}"
