@@ -1,16 +1,12 @@
 #!/usr/bin/env bash
-# Sets the machine up, builds everything and runs every test; arguments go to ctest.  Then, without arguments, the short
-# sanitised_test with address and undefined-behaviour sanitisers; with GRADRACE_LONG=1 with the thread sanitiser too, and
-# the benchmarks are built.
+# Sets the machine up, builds everything and runs every test; arguments go to ctest.  Beside them, without arguments, the
+# short sanitised_test with address and undefined-behaviour sanitisers; with GRADRACE_LONG=1 with the thread sanitiser too,
+# and the benchmarks are built.
 set -euo pipefail
 
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")"
 ./setup.sh --require-plots --browser --valgrind --formatters --build
 echo "test.sh: built after $SECONDS s"
-status=0
-ctest --preset release --parallel "$(nproc)" --timeout 1800 "$@" || status=$?
-echo "test.sh: tests ended after $SECONDS s"
-if (($#)); then exit "$status"; fi
 
 sanitised() { # sanitised PRESET ARGUMENT...: its test, which has one thread but where it tests more
   local preset=$1
@@ -18,13 +14,15 @@ sanitised() { # sanitised PRESET ARGUMENT...: its test, which has one thread but
   "build/$preset/tests/sanitised_test" "$@" >"build/$preset.told" 2>&1 || { tail -n 60 "build/$preset.told" && return 1; }
   echo "sanitised_test, preset $preset: passed, after $SECONDS s"
 }
+status=0
 running=
-presets=debug
-if [[ -n ${GRADRACE_LONG:-} ]]; then
+presets=
+if ((!$#)); then presets=debug; fi
+if ((!$#)) && [[ -n ${GRADRACE_LONG:-} ]]; then
   presets="debug tsan"
   cmake --build --preset release --target gradrace_bench --parallel "$(nproc)" >build/bench.log || { tail -n 40 build/bench.log && status=1; }
 fi
-for preset in $presets; do # one is run while the next is built
+for preset in $presets; do # each is run beside what follows
   cmake --preset "$preset" >"build/$preset.log"
   cmake --build --preset "$preset" --target sanitised_test --parallel "$(nproc)" >>"build/$preset.log" ||
     { tail -n 40 "build/$preset.log" && status=1 && continue; }
@@ -37,5 +35,7 @@ for preset in $presets; do # one is run while the next is built
   sanitised "$preset" --test-case-exclude="$left_out" &
   running="$running $!"
 done
+ctest --preset release --parallel "$(nproc)" --timeout 1800 "$@" || status=$?
+echo "test.sh: tests ended after $SECONDS s"
 for process in $running; do wait "$process" || status=$?; done
 exit "$status"
