@@ -25,10 +25,10 @@ struct Read {
   std::string problems, resolved;  // the latter of the network
 };
 
-Read read(const std::string& network) {
+Read read(const std::string& network, int learners = 8) {
   const auto document = Document::parse(
-      R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}, "network": )" +
-          network + "}}",
+      R"({"cluster": {"runtime": {"distribution": "exponential", "mean": 1}, "learners": )" +
+          std::to_string(learners) + R"(, "network": )" + network + "}}",
       "a.json");
   Reader reader(document);
   Read result;
@@ -209,6 +209,52 @@ TEST_CASE("network: with best no order makes an exchange faster, with any latenc
       least = std::min(least, collective_transfer(network, all, 80).alone());
     } while (std::next_permutation(network.ring.begin() + 1, network.ring.end()));
     CHECK(told == least);
+  }
+}
+
+TEST_CASE("network: beyond ten learners best goes region by region, beyond ten regions greedily") {
+  std::mt19937 random(11);
+  const auto rows = [&](int regions, std::vector<double>& bandwidths) {
+    std::string text;
+    for (int i = 0; i < regions * regions; ++i) {
+      bandwidths.push_back(1 + static_cast<double>(random() % 1000));
+      text += (i % regions > 0 ? ", " : (i > 0 ? "]}, " : "") + std::string(R"({"bandwidth": [)")) +
+              std::to_string(static_cast<int>(bandwidths.back()));
+    }
+    return R"("model_bytes": 120, "ring": "best", "regions": [)" + text + "]}]}";
+  };
+  SUBCASE("4 regions of 3: no order of whole regions is faster") {
+    std::vector<double> bandwidths;
+    PeerNetwork network =
+        *read(R"({"topology": "regions", "per_region": 3, )" + rows(4, bandwidths), 12)
+             .cluster.peers;
+    std::vector<std::uint32_t> all(12), regions{0, 1, 2, 3};
+    std::iota(all.begin(), all.end(), 0);
+    const double told = collective_transfer(network, all, 120).alone();
+    double least = INFINITY;
+    do {
+      for (std::uint32_t place = 0; place < 12; ++place)
+        network.ring[3 * regions[place / 3] + place % 3] = place;
+      least = std::min(least, collective_transfer(network, all, 120).alone());
+    } while (std::ranges::next_permutation(regions).found);
+    CHECK(told == least);
+  }
+  SUBCASE("12 regions of 1: from each to the one of those left whose link is fastest") {
+    std::vector<double> bandwidths;
+    const PeerNetwork network =
+        *read(R"({"topology": "regions", "per_region": 1, )" + rows(12, bandwidths), 12)
+             .cluster.peers;
+    std::vector<bool> visited(12);
+    for (std::uint32_t at = 0, place = 0; place < 12; ++place) {
+      CHECK(network.ring[at] == place);
+      visited[at] = true;
+      std::uint32_t next = 12;
+      for (std::uint32_t to = 0; to < 12; ++to) {
+        const bool is_faster = next == 12 || bandwidths[12 * at + to] > bandwidths[12 * at + next];
+        if (!visited[to] && is_faster) next = to;
+      }
+      at = next;
+    }
   }
 }
 
