@@ -31,16 +31,16 @@ def print_table(papers):
 
 
 def write_overview(page, papers):
-    """The page of {folder beside it: its paper}, and the table on stdout."""
+    """The page of {folder beside it: what the page of its paper says}, and the table on stdout."""
     found = [
         {
             "folder": name,
-            "title": paper.TITLE,
-            "question": paper.QUESTION,
+            "title": of["title"],
+            "question": of["question"],
             **counts_of(page.parent / name),
             "seconds": seconds_of(page.parent / name),
         }
-        for name, paper in papers.items()
+        for name, of in papers.items()
     ]
     render(page, "papers.html", title="Papers that gradrace reproduces", papers=found)
     print_table(found)

@@ -1,11 +1,12 @@
 """A paper: its package in papers/, and the tables beside it."""
 
-import importlib
 import pkgutil
 from dataclasses import dataclass, field
 
+from reproduce.outputs import PAPERS
 from reproduce.rows import claims_of
 from reproduce.words import answers_of, caveats_of, checklist_of, figures_of
+from results.folder import read_json
 
 
 @dataclass
@@ -25,20 +26,19 @@ class Paper:
     head: str = ""
 
 
-def package_of(name):
-    """Its TITLE, LINK, QUESTION, EXPERIMENTS {"module:function": what it judges} and, if it has one, HEAD."""
-    return importlib.import_module(f"papers.{name}")
+def page_of(name):
+    """Of page.json: title, link, question, experiments {"module:function": what it judges} and perhaps head."""
+    return read_json(PAPERS / name / "page.json")
 
 
 def read_paper(name):
-    package = package_of(name)
-    experiments = [
+    page = page_of(name)
+    page["experiments"] = [
         (pkgutil.resolve_name(f"papers.{name}.{place}"), judges)
-        for place, judges in package.EXPERIMENTS.items()
+        for place, judges in page["experiments"].items()
     ]
-    tables = answers_of(name), caveats_of(name), checklist_of(name)
-    told = package.TITLE, package.LINK, package.QUESTION
-    return Paper(*told, *tables, experiments, claims_of(name), getattr(package, "HEAD", ""))
+    tables = {"answers": answers_of(name), "caveats": caveats_of(name), "about": checklist_of(name)}
+    return Paper(**page, **tables, claim=claims_of(name))
 
 
 def words_of(name):

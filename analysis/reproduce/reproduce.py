@@ -16,7 +16,7 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 from reproduce.claims import FAIL, FITTED, PASS, SKIPPED, Claim, count, count_kinds, write_claims
 from reproduce.known_failures import new_failures, read_known_failures, told
 from reproduce.outputs import Missing, Outputs
-from reproduce.paper import package_of, read_paper
+from reproduce.paper import page_of, read_paper
 from reproduce.table import WrongTable
 
 # Where people get the data sets, by the name of their folder.
@@ -128,7 +128,7 @@ def exit_status(judged, known):
 def print_titles(names):
     width = max(map(len, names))
     for name in names:
-        print(f"  {name.ljust(width)}  {package_of(name).TITLE}")
+        print(f"  {name.ljust(width)}  {page_of(name)['title']}")
 
 
 def main():
@@ -144,7 +144,7 @@ def main():
     if arguments.index:
         from reproduce.overview import write_overview
 
-        papers = {name: package_of(name.removesuffix("-quick")) for name in others}
+        papers = {name: page_of(name.removesuffix("-quick")) for name in others}
         return write_overview(Path(first), papers)
     try:
         return reproduce(first, Path(*others), arguments.quick)

@@ -6,12 +6,11 @@ import shutil
 
 from program import PROGRAM, ROOT
 
-PAPER = """
-TITLE = "{title}"
-LINK = "https://example.org/{title}"
-QUESTION = "How long does sync take?"
-EXPERIMENTS = {{"judged:time": ["1"], "judged:mnist": ["2"], "judged:deep": ["3"]}}
-"""
+PAGE = {
+    "link": "https://example.org",
+    "question": "How long does sync take?",
+    "experiments": {"judged:time": ["1"], "judged:mnist": ["2"], "judged:deep": ["3"]},
+}
 
 JUDGED = """
 from reproduce.claims import Tolerance
@@ -104,7 +103,8 @@ class Project:
         for name in ("big", "small"):
             package = self.folder / f"analysis/papers/{name}"
             package.mkdir()
-            (package / "__init__.py").write_text(PAPER.format(title=f"The {name} paper"), encoding="utf-8")
+            (package / "__init__.py").touch()
+            (package / "page.json").write_text(json.dumps(PAGE | {"title": f"The {name} paper"}), encoding="utf-8")
             (package / "judged.py").write_text(JUDGED.format(figures=FIGURES[name]), encoding="utf-8")
             for table, text in TABLES.items():
                 (package / f"{table}.csv").write_text(text, encoding="utf-8")

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from papers.chan2014.words import claim, figure_of
+from papers.chan2014 import claim, figure_of
 from reproduce.claims import Sample
 from reproduce.figures import SIMULATED, THEORY, Series
 

@@ -1,6 +1,6 @@
 """How stale gradients are on average: item X1."""
 
-from papers.chan2014.words import claim, figure_of
+from papers.chan2014 import claim, figure_of
 from reproduce.figures import sampled, side_by_side
 from reproduce.outputs import law_of
 

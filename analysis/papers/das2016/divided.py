@@ -2,8 +2,8 @@
 
 from itertools import pairwise
 
+from papers.das2016 import claim, figure_of
 from papers.das2016.layers import NAMES, best_groups, bytes_of, divisors, layers_of, ring
-from papers.das2016.words import claim, figure_of
 from reproduce.claims import Sample
 from reproduce.figures import THEORY, Series, sampled
 

@@ -2,8 +2,8 @@
 
 from itertools import pairwise
 
+from papers.das2016 import claim, figure_of
 from papers.das2016.layers import NAMES, layers_of, step_time
-from papers.das2016.words import claim, figure_of
 from reproduce.claims import Sample
 from reproduce.figures import PLOTTED, THEORY, Series, Table, sampled
 

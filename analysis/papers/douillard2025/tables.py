@@ -2,7 +2,7 @@
 
 import math
 
-from papers.douillard2025.words import claim, figure_of
+from papers.douillard2025 import claim, figure_of
 from reproduce.claims import Sample
 from reproduce.figures import PLOTTED, Series, sampled
 

@@ -1,6 +1,6 @@
 """Fig 10: K-async and K-batch-async on MNIST."""
 
-from papers.dutta2018.words import claim, figure_of
+from papers.dutta2018 import claim, figure_of
 from papers.laws import theorem_2
 from reproduce.claims import paired_difference, paired_ratio
 from reproduce.figures import PLOTTED, Series, curve_series

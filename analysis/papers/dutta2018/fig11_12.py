@@ -1,7 +1,7 @@
 """Figs 11 and 12: K-sync with small and large K on MNIST, against iterations and against time."""
 
 import numpy as np
-from papers.dutta2018.words import claim, figure_of
+from papers.dutta2018 import claim, figure_of
 from papers.laws import harmonic
 from reproduce.claims import Sample, paired_difference, sample
 from reproduce.figures import curve_series, plotted_series

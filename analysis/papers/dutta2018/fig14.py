@@ -1,6 +1,6 @@
 """Fig 14, its clock: what larger minibatches take."""
 
-from papers.dutta2018.words import claim, figure_of
+from papers.dutta2018 import claim, figure_of
 from papers.laws import harmonic
 from reproduce.figures import PLOTTED, THEORY, Series, sampled
 

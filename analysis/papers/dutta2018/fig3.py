@@ -3,7 +3,7 @@
 from collections import defaultdict
 from itertools import pairwise
 
-from papers.dutta2018.words import claim, figure_of
+from papers.dutta2018 import claim, figure_of
 from plots.encoding import race
 from plots.timeline import draw_timeline
 

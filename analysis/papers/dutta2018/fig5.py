@@ -1,7 +1,7 @@
 """Fig 5: how much faster async updates than sync, in the long run and, as plotted, from cold
 starts."""
 
-from papers.dutta2018.words import claim, figure_of
+from papers.dutta2018 import claim, figure_of
 from papers.laws import LAWS, NAME, speedup
 from reproduce.claims import THEORY, paired_difference, paired_ratio
 from reproduce.figures import PLOTTED, Series, sampled

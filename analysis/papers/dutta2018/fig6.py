@@ -4,7 +4,7 @@ starts."""
 from functools import cache
 
 import numpy as np
-from papers.dutta2018.words import claim, figure_of
+from papers.dutta2018 import claim, figure_of
 from papers.laws import MEAN, NAME, order_statistic
 from reproduce.claims import THEORY, paired_difference, sample, scaled
 from reproduce.figures import PLOTTED, Series, sampled

@@ -1,7 +1,7 @@
 """Fig 7: bounds on the error against time, and errors that lie below them."""
 
 import numpy as np
-from papers.dutta2018.words import claim, figure_of
+from papers.dutta2018 import claim, figure_of
 from plots.bands import band, linear
 from reproduce.claims import THEORY, Sample, sample
 from reproduce.figures import PLOTTED, Series, curve_series

@@ -1,6 +1,6 @@
 """Fig 8: sync, K-batch-async and async on MNIST."""
 
-from papers.dutta2018.words import claim, figure_of
+from papers.dutta2018 import claim, figure_of
 from reproduce.claims import ratio, sample
 from reproduce.figures import curve_series, plotted_series
 from reproduce.outputs import digitised

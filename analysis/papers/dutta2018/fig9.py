@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
-from papers.dutta2018.words import claim, figure_of
+from papers.dutta2018 import claim, figure_of
 from reproduce.claims import sample
 from reproduce.figures import PLOTTED, SIMULATED, Series
 from reproduce.outputs import digitised

@@ -1,7 +1,7 @@
 """A quadratic with noise: floors of the error, and Lemma 2's bound on it."""
 
 import numpy as np
-from papers.dutta2018.words import claim, figure_of
+from papers.dutta2018 import claim, figure_of
 from plots.bands import band, linear
 from reproduce.claims import Sample, difference, paired_difference, paired_ratio, ratio
 from reproduce.figures import SIMULATED, THEORY, Series

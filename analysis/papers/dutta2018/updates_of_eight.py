@@ -1,7 +1,7 @@
 """What an update takes of eight learners, and how stale it is: items 1 to 7 and 10."""
 
 import numpy as np
-from papers.dutta2018.words import claim, figure_of
+from papers.dutta2018 import claim, figure_of
 from papers.laws import LAWS, MEAN, NAME, harmonic, order_statistic, theorem_2
 from reproduce.claims import THEORY, paired_difference, paired_ratio
 from reproduce.figures import Series, sampled

@@ -1,7 +1,7 @@
 """AdaSync against K = 2, 4 and 8 in training: what the paper trained, and what stands in for it."""
 
 import numpy as np
-from papers.dutta2021.words import claim, figure_of
+from papers.dutta2021 import claim, figure_of
 from reproduce.claims import paired_difference, sample
 from reproduce.figures import curve_series
 from reproduce.replicas import first_at, late, mean_curve

@@ -1,7 +1,7 @@
 """AdaSync and fixed K on MNIST with a rate of its own for each: is what K0 loses at one rate its small K,
 or a rate that nobody tuned for it?  Item 22."""
 
-from papers.dutta2021.words import claim, figure_of
+from papers.dutta2021 import claim, figure_of
 from reproduce.claims import paired_difference
 from reproduce.figures import sampled
 from reproduce.replicas import best_of, decided, judging

@@ -1,7 +1,7 @@
 """The recursion e' = 0.99 e + 0.01 x 0.02 / K of the expected error: AdaSync against fixed K."""
 
 import numpy as np
-from papers.dutta2021.words import claim, figure_of
+from papers.dutta2021 import claim, figure_of
 from reproduce.claims import Sample, difference, is_above, sample
 from reproduce.figures import THEORY, Series, curve_series
 from reproduce.outputs import digitised

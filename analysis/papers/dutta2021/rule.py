@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from papers.dutta2021.words import claim, figure_of
+from papers.dutta2021 import claim, figure_of
 from reproduce.claims import Sample
 from reproduce.figures import SIMULATED, THEORY, Series
 

@@ -3,7 +3,7 @@
 import math
 from itertools import pairwise
 
-from papers.ho2013.words import claim, figure_of
+from papers.ho2013 import claim, figure_of
 from reproduce.claims import is_above, paired_difference, paired_ratio, plus, sample, scaled
 from reproduce.figures import curve_series, sampled
 from reproduce.replicas import first_recorded, late

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from papers.ho2013.words import claim, figure_of
+from papers.ho2013 import claim, figure_of
 from papers.laws import harmonic, normal_maximum
 from reproduce.claims import Sample, against_one_run, sample, scaled
 from reproduce.figures import THEORY, Series, sampled

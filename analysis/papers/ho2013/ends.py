@@ -1,6 +1,6 @@
 """SSP at its two ends: item 2."""
 
-from papers.ho2013.words import claim
+from papers.ho2013 import claim
 from reproduce.claims import Sample
 
 

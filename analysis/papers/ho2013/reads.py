@@ -7,8 +7,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
+from papers.ho2013 import claim, figure_of
 from papers.ho2013.clocks import LAWS, LEARNERS
-from papers.ho2013.words import claim, figure_of
 from reproduce.claims import Sample
 from reproduce.figures import SIMULATED, THEORY, Series
 from reproduce.outputs import law_of

@@ -2,9 +2,9 @@
 A1, A2, A4 and A5."""
 
 import numpy as np
+from papers.li2021 import claim, figure_of
 from papers.li2021.setups import logged
 from papers.li2021.trained import TASKS, accuracies, arm_of, spread, told, with_gaps, within
-from papers.li2021.words import claim, figure_of
 from reproduce.claims import chance, is_above, paired_difference
 from reproduce.figures import PLOTTED, Series, sampled
 from reproduce.replicas import jackknife

@@ -1,9 +1,9 @@
 """Accuracy and loss along the way: A6 and A7."""
 
 import numpy as np
+from papers.li2021 import claim, figure_of
 from papers.li2021.setups import accuracies as logged_curves
 from papers.li2021.trained import TASKS, arm_of, spread
-from papers.li2021.words import claim, figure_of
 from reproduce.claims import is_above, paired_difference, sample
 from reproduce.figures import PLOTTED, Series, curve_series
 from reproduce.replicas import first_at, jackknife, mean_at, mean_curve

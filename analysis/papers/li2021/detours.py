@@ -1,7 +1,7 @@
 """What the online policies cost in accuracy: S3."""
 
+from papers.li2021 import claim, figure_of
 from papers.li2021.trained import TASKS, accuracies, with_gaps
-from papers.li2021.words import claim, figure_of
 from reproduce.claims import chance, paired_difference
 
 SCENARIO = "scenario1_what_do_policies_cost_in_accuracy"

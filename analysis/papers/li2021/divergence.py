@@ -2,8 +2,8 @@
 
 from collections import Counter
 
+from papers.li2021 import claim, figure_of
 from papers.li2021.trained import arm_of
-from papers.li2021.words import claim, figure_of
 from reproduce.claims import chance, paired_ratio, sample
 from reproduce.figures import LEVEL, SIMULATED, THEORY, Series, curve_series
 from reproduce.replicas import late

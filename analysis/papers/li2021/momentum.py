@@ -1,7 +1,7 @@
 """Momentum after the switch: A8."""
 
+from papers.li2021 import claim, figure_of
 from papers.li2021.trained import accuracies, with_gaps
-from papers.li2021.words import claim, figure_of
 from reproduce.claims import paired_difference
 from reproduce.figures import curve_series, sampled
 from reproduce.replicas import best_of, judging, mean_at

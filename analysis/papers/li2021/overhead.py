@@ -1,7 +1,7 @@
 """What the switch costs: items O1 and O2."""
 
+from papers.li2021 import claim
 from papers.li2021.setups import SETUPS
-from papers.li2021.words import claim
 from reproduce.claims import Sample, paired_difference
 from reproduce.figures import Table
 

@@ -1,8 +1,8 @@
 """Which updates the policies make: items S5 and S6."""
 
 import numpy as np
+from papers.li2021 import claim, figure_of
 from papers.li2021.stragglers import DETECTOR, POLICIES, policy_of
-from papers.li2021.words import claim, figure_of
 from reproduce.figures import SIMULATED, Series
 
 

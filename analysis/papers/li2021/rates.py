@@ -1,8 +1,8 @@
 """The learning rate where the minibatch shrinks: A9."""
 
 import numpy as np
+from papers.li2021 import claim, figure_of
 from papers.li2021.trained import TASKS
-from papers.li2021.words import claim, figure_of
 from reproduce.claims import chance, paired_ratio, sample
 from reproduce.figures import curve_series
 

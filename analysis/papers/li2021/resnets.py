@@ -1,12 +1,12 @@
 """The networks themselves, where they were run: residual networks on CIFAR-10: A1, A3, A4, A8 and
 S3."""
 
+from papers.li2021 import claim
 from papers.li2021.accuracy import SWITCH
 from papers.li2021.detours import policy
 from papers.li2021.divergence import ARMS
 from papers.li2021.momentum import UNCHANGED, ZERO, variant
 from papers.li2021.trained import accuracies, arm_of, spread
-from papers.li2021.words import claim
 from reproduce.claims import paired_difference
 
 LEAST_TOLD = 0.01  # of an accuracy, by one run of each; runs of one arm differ by some 0.003

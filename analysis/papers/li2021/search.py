@@ -1,8 +1,8 @@
 """The binary search for the switch point: items B1 to B4, by `gradrace search` with the accuracies
 of the released runs and simulated times."""
 
+from papers.li2021 import claim, figure_of
 from papers.li2021.setups import SETUPS
-from papers.li2021.words import claim, figure_of
 from reproduce.claims import Sample
 from reproduce.figures import LEVEL, PLOTTED, Series, Table
 

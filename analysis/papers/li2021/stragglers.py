@@ -1,7 +1,7 @@
 """Transient stragglers, and what the policies save: items S1, S2, S4 and S5."""
 
+from papers.li2021 import claim, figure_of
 from papers.li2021.setups import ALL, seconds
-from papers.li2021.words import claim, figure_of
 from reproduce.claims import (
     Sample,
     chance,

@@ -1,8 +1,8 @@
 """Images a second, and how much times vary: items T2, T7 and T8."""
 
 import numpy as np
+from papers.li2021 import claim, figure_of
 from papers.li2021.setups import ALL, IMAGES, SETUPS, seconds
-from papers.li2021.words import claim, figure_of
 from reproduce.claims import sample
 from reproduce.figures import PLOTTED, SIMULATED, Series, sampled
 

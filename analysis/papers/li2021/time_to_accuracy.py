@@ -2,8 +2,8 @@
 times."""
 
 import numpy as np
+from papers.li2021 import claim, figure_of
 from papers.li2021.setups import ALL, SETUPS, accuracies, scenario_of, share_of, shares_of
-from papers.li2021.words import claim, figure_of
 from reproduce.claims import sample
 from reproduce.figures import LEVEL, PLOTTED, SIMULATED, Series, sampled, side_by_side
 from reproduce.outputs import digitised

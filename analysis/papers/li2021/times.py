@@ -1,8 +1,8 @@
 """How long a run is that begins in BSP: items T1, T3 to T5."""
 
 import numpy as np
+from papers.li2021 import claim, figure_of
 from papers.li2021.setups import ALL, SETUPS, logged, scenario_of, seconds, share_of, shares_of
-from papers.li2021.words import claim, figure_of
 from reproduce.claims import ratio, sample, scaled
 from reproduce.figures import PLOTTED, THEORY, Series, sampled, side_by_side
 

@@ -1,7 +1,7 @@
 """AD-PSGD: who comes to a standstill, and what one slow learner costs: item 7."""
 
+from papers.luo2019 import claim, figure_of
 from papers.luo2019.setups import slowness_of
-from papers.luo2019.words import claim, figure_of
 from reproduce.claims import paired_ratio
 from reproduce.figures import sampled
 

@@ -1,7 +1,7 @@
 """How groups average: items 1, 2 and 9."""
 
 import numpy as np
-from papers.luo2019.words import claim, figure_of
+from papers.luo2019 import claim, figure_of
 from reproduce.claims import THEORY, Sample, sample
 from reproduce.figures import Series, sampled
 

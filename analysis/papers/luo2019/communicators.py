@@ -1,7 +1,7 @@
 """What setting up communicators costs: item 10."""
 
+from papers.luo2019 import claim
 from papers.luo2019.setups import AR, DIVISION, RANDOM, STATIC, protocol_of
-from papers.luo2019.words import claim
 from reproduce.claims import ratio
 
 SETUP = 0.1

@@ -1,7 +1,7 @@
 """Minibatches to a loss: item 8."""
 
+from papers.luo2019 import claim, figure_of
 from papers.luo2019.losses import level_of
-from papers.luo2019.words import claim, figure_of
 from reproduce.claims import paired_ratio, sample
 from reproduce.figures import curve_series
 from reproduce.replicas import first_at

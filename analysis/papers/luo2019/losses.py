@@ -1,12 +1,12 @@
 """Time to a loss in training: items 3 and 4."""
 
 from papers.laws import normal_maximum
+from papers.luo2019 import claim, figure_of
 from papers.luo2019.setups import (
     AD, ALONE, AR, BYTES, CARDS, COMPUTE, DIVISION, FILTERED, INTRA, JITTER, LEARNERS, NAMES, PS, RING, SERVER,
     SHARED, STATIC, both_cards, place_of,
 )  # fmt: skip
 from papers.luo2019.throughput import WORDS, with_bars
-from papers.luo2019.words import claim, figure_of
 from reproduce.claims import paired_ratio, sample
 from reproduce.figures import curve_series
 from reproduce.replicas import first_at

@@ -1,11 +1,11 @@
 """Minibatches a second: items 3 to 6."""
 
 from papers.laws import normal_maximum
+from papers.luo2019 import claim, figure_of
 from papers.luo2019.setups import (
     AD, ALONE, AR, BUFFER, CARDS, COMPUTE, DIVISION, FILTERED, INTRA, JITTER, LEARNERS, NAMES, PS, RANDOM,
     RING, SHARED, STATIC, both_cards, dashed, place_of,
 )  # fmt: skip
-from papers.luo2019.words import claim, figure_of
 from reproduce.claims import paired_ratio, sample
 from reproduce.figures import PLOTTED, Series, sampled, side_by_side
 

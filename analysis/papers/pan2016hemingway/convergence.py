@@ -3,8 +3,8 @@
 from functools import partial
 
 import numpy as np
+from papers.pan2016hemingway import claim, figure_of, machines
 from papers.pan2016hemingway.system import round_times
-from papers.pan2016hemingway.words import claim, figure_of, machines
 from reproduce.claims import difference, paired_difference, paired_ratio
 from reproduce.figures import LEVEL, Series, Table, curve_series, sampled
 from results import sample

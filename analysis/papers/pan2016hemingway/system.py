@@ -5,7 +5,7 @@ import math
 import numpy as np
 from advise.system import fit_system
 from papers.laws import harmonic
-from papers.pan2016hemingway.words import claim, machines
+from papers.pan2016hemingway import claim, machines
 from reproduce.claims import Sample, difference
 
 ROWS_A_SECOND, CHANCE_DELAY, HOP = 128, 0.05, 0.02  # of the scenarios' cluster

@@ -1,8 +1,8 @@
 """TensorFlow's Fig 8 (Abadi et al., OSDI 2016): how many backups of 50 pay for their machines."""
 
 import numpy as np
-from papers.pan2017.words import claim, figure_of
-from reproduce.claims import Sample, plus, ratio, sample, times, difference
+from papers.pan2017 import claim, figure_of
+from reproduce.claims import Sample, difference, plus, ratio, sample, times
 from reproduce.figures import PLOTTED, SIMULATED, Series, sampled
 from reproduce.outputs import means
 

@@ -2,9 +2,9 @@
 
 from itertools import pairwise
 
+from papers.pan2017 import claim
 from papers.pan2017.fig2 import ERRORS, delay_and_rate
 from papers.pan2017.fig8 import MACHINES
-from papers.pan2017.words import claim
 from reproduce.claims import ratio
 from reproduce.outputs import least
 from reproduce.replicas import first_at, late, mean_curve

@@ -5,7 +5,7 @@ from functools import cache
 from itertools import pairwise
 
 import numpy as np
-from papers.pan2017.words import claim, figure_of
+from papers.pan2017 import claim, figure_of
 from reproduce.claims import difference, paired_difference, paired_ratio, plus, times
 from reproduce.figures import PLOTTED, SIMULATED, THEORY, Series, sampled
 from reproduce.outputs import least, means

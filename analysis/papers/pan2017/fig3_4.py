@@ -1,9 +1,8 @@
 """Figs 3 and 4: when the k-th of 100 gradients is there."""
 
 import numpy as np
-from papers.pan2017 import latencies
+from papers.pan2017 import claim, figure_of, latencies
 from papers.pan2017.latencies import WORKERS
-from papers.pan2017.words import claim, figure_of
 from reproduce.claims import THEORY, paired_difference, sample
 from reproduce.figures import PLOTTED, SIMULATED, Series, sampled
 

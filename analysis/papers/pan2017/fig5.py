@@ -2,9 +2,9 @@
 
 from itertools import pairwise
 
+from papers.pan2017 import claim, figure_of
 from papers.pan2017.latencies import ITERATIONS, iterations
 from papers.pan2017.stand_in import TARGET, place_of
-from papers.pan2017.words import claim, figure_of
 from reproduce.figures import PLOTTED, SIMULATED, THEORY, Series
 
 NS = (50, 70, 80, 90, 100)

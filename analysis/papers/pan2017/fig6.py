@@ -1,9 +1,8 @@
 """Fig 6: how many of 100 machines should be backups, as the paper estimates it."""
 
-from papers.pan2017 import latencies
+from papers.pan2017 import claim, figure_of, latencies
 from papers.pan2017.fig3_4 import arrivals
 from papers.pan2017.latencies import iterations, iterations_on_a_line
-from papers.pan2017.words import claim, figure_of
 from reproduce.claims import THEORY, Sample, sample, times
 from reproduce.figures import Series, sampled
 from reproduce.outputs import means

@@ -3,9 +3,8 @@
 import math
 from itertools import pairwise
 
-from papers.pan2017 import latencies
+from papers.pan2017 import claim, figure_of, latencies
 from papers.pan2017.fig6 import BEST, best_of, hours
-from papers.pan2017.words import claim, figure_of
 from reproduce.claims import Sample, Tolerance, ratio, scaled
 from reproduce.figures import THEORY, Series, sampled
 from reproduce.outputs import digitised, means

@@ -2,8 +2,8 @@
 
 import math
 
+from papers.pan2017 import claim, figure_of
 from papers.pan2017.stand_in import place_of
-from papers.pan2017.words import claim, figure_of
 from reproduce.claims import paired_difference
 from reproduce.figures import curve_series
 from reproduce.replicas import late

@@ -3,8 +3,8 @@
 from itertools import pairwise
 
 import numpy as np
+from papers.pan2017 import claim, figure_of
 from papers.pan2017.stand_in import TARGET, place_of
-from papers.pan2017.words import claim, figure_of
 from reproduce.claims import Sample, difference, paired_difference, scaled
 from reproduce.figures import SIMULATED, Series, curve_series, sampled
 from reproduce.replicas import late, mean_curve

@@ -5,8 +5,8 @@ import math
 from itertools import pairwise
 
 import numpy as np
+from papers.pan2017 import claim, figure_of
 from papers.pan2017.fig8 import LATE, MACHINES, PROTOCOLS, Race, curves_figure, panels
-from papers.pan2017.words import claim, figure_of
 from reproduce.claims import LEAST_FREEDOM, left_open, paired_difference, sample
 from reproduce.figures import sampled
 from reproduce.replicas import first_at, late

@@ -1,6 +1,6 @@
 """Table 1: how stale async's gradients are."""
 
-from papers.pan2017.words import claim
+from papers.pan2017 import claim
 
 WORKERS = 40
 

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 
 import numpy as np
-from papers.pan2017.words import claim
+from papers.pan2017 import claim
 from reproduce.replicas import mean_at
 
 SCENARIO = "what_enters_an_update"

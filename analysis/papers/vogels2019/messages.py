@@ -1,7 +1,7 @@
 """Bytes and times of messages, and when they take less than whole gradients: items 1 to 3."""
 
+from papers.vogels2019 import claim, figure_of
 from papers.vogels2019.codes import SIGN, TOP_K, WHOLE, bytes_of, factors, name_of
-from papers.vogels2019.words import claim, figure_of
 from reproduce.figures import THEORY, Series, sampled
 
 COST = "what_does_a_message_cost"

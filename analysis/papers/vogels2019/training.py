@@ -1,7 +1,7 @@
 """What messages leave out, and what that costs: items 4 to 8."""
 
+from papers.vogels2019 import claim, figure_of
 from papers.vogels2019.codes import RANDOM_K, SIGN, TOP_K, WHOLE, factors, name_of
-from papers.vogels2019.words import claim, figure_of
 from reproduce.claims import paired_difference, sample
 from reproduce.figures import LEVEL, Series, curve_series, sampled
 from reproduce.replicas import first_at, jackknife, mean_curve

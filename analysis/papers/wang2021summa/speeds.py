@@ -4,8 +4,8 @@ import math
 from itertools import pairwise
 
 import numpy as np
+from papers.wang2021summa import claim, figure_of
 from papers.wang2021summa.summa import Grid, Hops
-from papers.wang2021summa.words import claim, figure_of
 from reproduce.claims import Sample
 from reproduce.figures import LEVEL, THEORY, Series, sampled
 

@@ -2,8 +2,8 @@
 
 from functools import cache
 
+from papers.wang2021summa import claim
 from papers.wang2021summa.summa import Hops, layer_errors, megatron_error
-from papers.wang2021summa.words import claim
 from reproduce.claims import Sample
 
 TOKENS, HIDDEN = 24, 12

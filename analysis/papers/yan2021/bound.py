@@ -1,8 +1,8 @@
 """Whole runs against the bound of the loss: item 3."""
 
 import numpy as np
+from papers.yan2021 import claim, figure_of
 from papers.yan2021.codes import fixed_bits, levels, name_of, whole_bits
-from papers.yan2021.words import claim, figure_of
 from reproduce.claims import chance, paired_difference, sample, times
 from reproduce.figures import THEORY, Series, curve_series
 

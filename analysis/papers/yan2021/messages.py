@@ -2,8 +2,8 @@
 
 import math
 
+from papers.yan2021 import claim, figure_of
 from papers.yan2021.codes import WHOLE, bytes_of, fixed_bits, whole_bits
-from papers.yan2021.words import claim, figure_of
 from reproduce.claims import sample
 from reproduce.figures import THEORY, Series, sampled
 

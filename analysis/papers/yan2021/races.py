@@ -1,7 +1,7 @@
 """Training on data: error against bytes and time, on a slow link and on a fast one: items 4 and 7."""
 
+from papers.yan2021 import claim, figure_of
 from papers.yan2021.codes import name_of, whole_bits
-from papers.yan2021.words import claim, figure_of
 from reproduce.claims import paired_difference, plus, times
 from reproduce.figures import LEVEL, Series, curve_series
 from reproduce.replicas import first_at, jackknife, mean_curve

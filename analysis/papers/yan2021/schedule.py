@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
+from papers.yan2021 import claim, figure_of
 from papers.yan2021.codes import SCALE, fixed_bits, name_of, whole_bits
-from papers.yan2021.words import claim, figure_of
 from reproduce.claims import paired_difference, sample
 from reproduce.figures import THEORY, Series, curve_series, sampled
 from reproduce.replicas import jackknife

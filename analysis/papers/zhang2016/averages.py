@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 
-from papers.zhang2016.words import claim
+from papers.zhang2016 import claim
 from reproduce.outputs import law_of
 
 LEARNERS = 30

@@ -1,6 +1,6 @@
 """What updates that take time do to lambda-softsync: item 9."""
 
-from papers.zhang2016.words import claim, figure_of
+from papers.zhang2016 import claim, figure_of
 from reproduce.claims import paired_ratio, plus, scaled
 from reproduce.figures import sampled
 

@@ -1,6 +1,6 @@
 """Fig 1: how stale gradients are, 30 learners: item 4."""
 
-from papers.zhang2016.words import claim, figure_of
+from papers.zhang2016 import claim, figure_of
 from reproduce.claims import against_one_run, sample
 from reproduce.figures import sampled
 

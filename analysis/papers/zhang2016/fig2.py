@@ -1,7 +1,7 @@
 """Fig 2: speed-up against the number of learners: item 8."""
 
 from papers.laws import normal_maximum
-from papers.zhang2016.words import claim, figure_of
+from papers.zhang2016 import claim, figure_of
 from reproduce.claims import paired_ratio
 from reproduce.figures import PLOTTED, THEORY, Series, sampled
 

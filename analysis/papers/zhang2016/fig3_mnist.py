@@ -1,8 +1,8 @@
 """Fig 3 with networks: small models on MNIST stand in for the CNN, and the CNN itself: items 5 and 6."""
 
 import numpy as np
+from papers.zhang2016 import claim, figure_of
 from papers.zhang2016.fig1 import protocol_name
-from papers.zhang2016.words import claim, figure_of
 from reproduce.claims import is_above, paired_difference, times
 from reproduce.figures import curve_series
 

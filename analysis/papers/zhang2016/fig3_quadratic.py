@@ -1,8 +1,8 @@
 """Fig 3 on a quadratic of curvature 1: items 1, 5, 6 and 7."""
 
 import numpy as np
+from papers.zhang2016 import claim, figure_of
 from papers.zhang2016.fig1 import protocol_name
-from papers.zhang2016.words import claim, figure_of
 from plots.bands import band, linear
 from reproduce.claims import paired_ratio
 from reproduce.figures import SIMULATED, THEORY, Series, curve_series

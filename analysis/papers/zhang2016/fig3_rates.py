@@ -4,8 +4,8 @@ rate that nobody tuned for it?  Item 5."""
 from dataclasses import dataclass
 from itertools import pairwise
 
+from papers.zhang2016 import claim, figure_of
 from papers.zhang2016.fig1 import protocol_name
-from papers.zhang2016.words import claim, figure_of
 from reproduce.claims import paired_difference
 from reproduce.figures import sampled
 from reproduce.replicas import best_of, decided, judging

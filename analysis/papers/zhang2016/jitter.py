@@ -3,8 +3,8 @@
 from itertools import pairwise
 
 from papers.laws import harmonic, normal_maximum
+from papers.zhang2016 import claim, figure_of
 from papers.zhang2016.fig1 import law_name
-from papers.zhang2016.words import claim, figure_of
 from reproduce.claims import paired_difference, paired_ratio, plus
 from reproduce.figures import THEORY, Series, sampled
 

@@ -1,6 +1,6 @@
 """Overlap of computing and the server's work: item 11."""
 
-from papers.zhang2016.words import claim
+from papers.zhang2016 import claim
 from reproduce.claims import is_above, paired_difference, times
 from reproduce.replicas import late
 

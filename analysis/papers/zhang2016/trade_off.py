@@ -1,6 +1,6 @@
 """Learners against minibatches: item 10."""
 
-from papers.zhang2016.words import claim, figure_of
+from papers.zhang2016 import claim, figure_of
 from reproduce.figures import SIMULATED, Series, sampled
 from reproduce.outputs import means
 

@@ -5,8 +5,8 @@ from collections import defaultdict
 from itertools import combinations
 
 import numpy as np
+from papers.zhang2016 import claim, figure_of
 from papers.zhang2016.trade_off import NAMES, TASK, at_product, name_and_pair
-from papers.zhang2016.words import claim, figure_of
 from reproduce.claims import paired_difference, sample
 from reproduce.figures import sampled
 from reproduce.replicas import best_of, decided, judging

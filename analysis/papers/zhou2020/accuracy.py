@@ -1,7 +1,7 @@
 """Sync, Local SGD and DaSGD in training: item 6."""
 
+from papers.zhou2020 import claim, figure_of
 from papers.zhou2020.protocols import protocol_of
-from papers.zhou2020.words import claim, figure_of
 from reproduce.claims import Sample, paired_difference
 from reproduce.figures import curve_series
 from reproduce.replicas import first_at, jackknife, mean_at, mean_curve

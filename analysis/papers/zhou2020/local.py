@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
+from papers.zhou2020 import claim, figure_of
 from papers.zhou2020.protocols import measured_round, protocol_of
-from papers.zhou2020.words import claim, figure_of
 from reproduce.claims import Sample, difference, sample
 from reproduce.figures import THEORY, Series, sampled
 from reproduce.outputs import law_of

@@ -1,9 +1,9 @@
 """What DaSGD's merge does to the mean of the learners' values: item 4."""
 
 import numpy as np
+from papers.zhou2020 import claim, figure_of
 from papers.zhou2020.mean import expected_losses, merged_means
 from papers.zhou2020.protocols import protocol_of
-from papers.zhou2020.words import claim, figure_of
 from reproduce.claims import Sample, difference
 from reproduce.figures import SIMULATED, THEORY, Series, curve_series, sampled
 from reproduce.replicas import first_at, late, mean_at, mean_curve

@@ -2,8 +2,8 @@
 
 import math
 
+from papers.zhou2020 import claim, figure_of
 from papers.zhou2020.protocols import measured_round, protocol_of
-from papers.zhou2020.words import claim, figure_of
 from reproduce.claims import Sample
 from reproduce.figures import THEORY, Series, sampled
 

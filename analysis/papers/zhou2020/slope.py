@@ -3,9 +3,9 @@
 from itertools import pairwise
 
 import numpy as np
+from papers.zhou2020 import claim, figure_of
 from papers.zhou2020.mean import expected_losses
 from papers.zhou2020.protocols import protocol_of
-from papers.zhou2020.words import claim, figure_of
 from reproduce.claims import sample
 from reproduce.figures import THEORY, Series, sampled
 

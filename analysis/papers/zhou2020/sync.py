@@ -1,8 +1,8 @@
 """Local SGD against sync on the same samples: item 1."""
 
 import numpy as np
+from papers.zhou2020 import claim, figure_of
 from papers.zhou2020.protocols import protocol_of
-from papers.zhou2020.words import claim, figure_of
 from reproduce.figures import SIMULATED, Series
 
 BOUNDS = {"float64": 1e-12, "float32": 1e-5}

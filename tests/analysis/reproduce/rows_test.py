@@ -16,7 +16,7 @@ sys.path.insert(0, str(ANALYSIS))
 
 from reproduce import words
 from reproduce.claims import Sample, Tolerance
-from reproduce.paper import package_of
+from reproduce.paper import page_of
 from reproduce.rows import COLUMNS, Row, claims_of, read_rows
 from reproduce.table import WrongTable
 from reproduce.words import read_figures
@@ -53,7 +53,7 @@ class Tables(unittest.TestCase):
             places = {place: pattern(call.args[0]) for place, call in calls(path.parent).items()}
             for place, ids in places.items():
                 self.assertTrue(any(re.fullmatch(ids, id) for id in rows), f"{path.parent.name}/{place}: {ids}")
-            named = {one for judges in package_of(path.parent.name).EXPERIMENTS.values() for one in judges}
+            named = {one for judges in page_of(path.parent.name)["experiments"].values() for one in judges}
             for id in rows:
                 self.assertTrue(id in named or any(re.fullmatch(ids, id) for ids in places.values()), f"{path}: {id}")
             items = set(words.checklist_of(path.parent.name))
