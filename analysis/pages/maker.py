@@ -7,6 +7,7 @@ from pathlib import Path
 import matplotlib
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from plots import style
 from plots.stamp import refuse_others, stamp
 from plots.whole import whole
 
@@ -31,7 +32,7 @@ def svg(figure, name, words):
     what it shows to who does not see it."""
     file = StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none"}):
-        figure.savefig(file, format="svg", metadata={"Date": None})
+        style.draw(figure, file, "svg")
     text = file.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)

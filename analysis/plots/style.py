@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import matplotlib
 import numpy as np
+from matplotlib.backend_bases import get_registered_canvas_class
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import LogLocator, NullFormatter
@@ -191,7 +192,7 @@ def legend_beside(figure, handles, words, **looks):
     (axes,) = figure.axes
     if figure.get_figwidth() < SIZES["page"].width:
         return legend_below(figure, handles, words, **looks)
-    figure.draw_without_rendering()  # places the axes below the title
+    figure.get_layout_engine().execute(figure)  # places the axes below the title
     height, foot = figure.get_figheight(), foot_of(figure)
     above = (1 - axes.get_position().y1) * height
     legend = axes.legend(
@@ -223,6 +224,18 @@ def set_value_scale(axes, values, highest, zeros_fall_off=False):
     axes.set_ylim(max(bottom, low - room, 0 if low >= 0 else -np.inf), min(top, high + room))
 
 
+def draw(figure, file, ending, dpi=DPI):
+    """Writes a figure in a format of FORMATS: lays it out, then draws it once, where savefig draws it
+    twice."""
+    canvas, layout = get_registered_canvas_class(ending)(figure), figure.get_layout_engine()
+    figure.set_dpi(dpi)
+    layout.execute(figure)
+    figure.set_dpi(dpi)  # a canvas that has its own leaves that
+    figure.set_layout_engine("none")
+    getattr(canvas, f"print_{ending}")(file, metadata=FORMATS[ending])
+    figure.set_layout_engine(layout)
+
+
 def save(figure, stem, endings=("png", "svg")):
     """Writes the stem with each ending of FORMATS, whole or not at all, the same bytes for the same
     figure; returns the paths. OSError where one is somebody else's."""
@@ -230,6 +243,6 @@ def save(figure, stem, endings=("png", "svg")):
     for path, ending in zip(paths, endings):
         refuse_others(path)
         with whole(path) as aside:
-            figure.savefig(aside, format=ending, dpi=DPI, metadata=FORMATS[ending])
+            draw(figure, aside, ending)
             stamp(aside, path.name)
     return paths
