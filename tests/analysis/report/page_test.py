@@ -52,12 +52,15 @@ def written(folders, out, plot=False):
 
 
 def setUpModule():
-    global FOLDER, BROWSER
+    global FOLDER, BROWSER, ONE, TOLD
     holder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
     unittest.addModuleCleanup(holder.cleanup)
     FOLDER = Path(holder.name)
     BROWSER = Browser(FOLDER / "profile")
     unittest.addModuleCleanup(BROWSER.close)
+    ONE, TOLD = FOLDER / "one/report.html", io.StringIO()
+    with contextlib.redirect_stdout(TOLD):
+        report([make(FOLDER / "one")], None, False)
 
 
 class Page(unittest.TestCase):
@@ -80,21 +83,17 @@ class Page(unittest.TestCase):
             self.assertEqual(files, [path.resolve().as_uri()])
 
     def test_it_fits_every_screen_and_answers_first(self):
-        path = FOLDER / "one.html"
-        written([make(FOLDER / "one")], path)
-        self.check(path)
+        self.check(ONE)
         lead = BROWSER.ask("document.querySelector('.lead').textContent")
         self.assertTrue(lead.startswith("async is best for"), lead)
         for width in WIDTHS:
-            self.look(path, width)
+            self.look(ONE, width)
             bottom = BROWSER.ask("document.querySelector('.lead').getBoundingClientRect().bottom")
             self.assertLess(bottom, 900)
 
     def test_each_figure_is_shown_once_and_readable(self):
-        path = FOLDER / "figures.html"
-        written([make(FOLDER / "figures")], path)
         for width, shown in ((380, "column"), (1440, "page")):
-            self.look(path, width)
+            self.look(ONE, width)
             seen = BROWSER.ask("[...document.querySelectorAll('figure > div')].filter(e => e.offsetHeight > 50).map(e => e.className)")
             self.assertEqual(set(seen), {shown})
             self.assertEqual(len(seen), 5)
@@ -152,9 +151,7 @@ class Page(unittest.TestCase):
         self.assertIn("For final test error, it is not decided under any of 30 circumstances.", said)
 
     def test_links_lead_somewhere(self):
-        path = FOLDER / "links.html"
-        written([make(FOLDER / "links")], path)
-        self.look(path, 1440)
+        self.look(ONE, 1440)
         lost = "[...document.querySelectorAll('a[href^=\"#\"]')].filter(a => !document.getElementById(a.hash.slice(1))).length"
         self.assertEqual(BROWSER.ask(lost), 0)
         twice = "(ids => ids.length - new Set(ids).size)([...document.querySelectorAll('[id]')].map(e => e.id))"
@@ -181,11 +178,9 @@ class Page(unittest.TestCase):
         self.assertTrue(any(text.startswith(EVIL[:20]) for text in texts), texts)
 
     def test_axe_finds_nothing_that_bars_anybody(self):
-        path = FOLDER / "axe.html"
-        written([make(FOLDER / "axe")], path)
         script = Path(importlib.util.find_spec("axe_playwright_python").origin).with_name("axe.min.js")
         for width in WIDTHS:
-            self.look(path, width)
+            self.look(ONE, width)
             BROWSER.call("Runtime.evaluate", expression=script.read_text(encoding="utf-8"))
             BROWSER.ask("axe.run().then(told => { window.found = told.violations.map(one => one.id); }); 0")
             BROWSER.wait_for("!!window.found")
@@ -282,13 +277,9 @@ class Folders(unittest.TestCase):
         self.assertIn(EVIL, page.Page([read_folder(folder)]).said()[0])
 
     def test_the_answer_is_said_on_the_terminal_too(self):
-        told = io.StringIO()
-        folder = make(FOLDER / "terminal")
-        with contextlib.redirect_stdout(told):
-            report([folder], None, False)
-        answer, place = told.getvalue().splitlines()
+        answer, place = TOLD.getvalue().splitlines()
         self.assertRegex(answer, "^[^<>]+ best for [^<>]+$")
-        self.assertEqual(place, f"report: {folder}/report.html")
+        self.assertEqual(place, f"report: {ONE}")
 
     def test_runs_alone(self):
         text = self.page("alone", {"sync": [(0.2, 20), (0.3, 21)], "async": [(0.1, 10), (0.11, 11)]})
@@ -305,11 +296,13 @@ class Folders(unittest.TestCase):
         self.assertRegex(text, r">k-sync k=4: \d+ updates shown<")
 
     def test_no_manifest_and_interrupted(self):
-        folder = make(FOLDER / "half")
+        folder = FOLDER / "half"
+        folder.mkdir()
+        made_up_runs.write(folder, {"sync": [(0.2, 20), (0.3, 21)], "async": [(0.1, 10), (0.11, 11)]})
         manifest = folder / "manifest.json"
         text = manifest.read_text()
-        manifest.write_text(text.replace('"runs": 24', '"runs": 30'))
-        self.assertIn("Interrupted: 24 of 30 runs are there.", page.Page([read_folder(folder)]).render())
+        manifest.write_text(text.replace('"runs": 4', '"runs": 30'))
+        self.assertIn("Interrupted: 4 of 30 runs are there.", page.Page([read_folder(folder)]).render())
         manifest.unlink()
         with self.assertRaisesRegex(ResultsError, "half: holds no results of gradrace: no manifest.json there"):
             read_folder(folder)
@@ -317,8 +310,11 @@ class Folders(unittest.TestCase):
 
 class Plots(unittest.TestCase):
     def test_figures_are_written_in_each_format_and_size(self):
-        out = FOLDER / "plots" / "page.html"
-        written([make(FOLDER / "plotted")], out, plot=True)
+        folder, out = FOLDER / "plotted", FOLDER / "plots/page.html"
+        folder.mkdir()
+        made_up_runs.write(folder, {"sync": [(0.1, 10), (0.12, 12)], "async": [(0.2, 20), (0.22, 22)]})
+        made_up_runs.write_curve(folder, {"sync": 0.1, "async": 0.2}, 2, 20)
+        written([folder], out, plot=True)
         names = {path.name for path in (out.parent / "page-figures").iterdir()}
         for size in ("column", "page"):
             for ending, start in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")):
