@@ -4,6 +4,7 @@ advise.csv.new, advise.json.new and the text report.new."""
 
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -14,15 +15,13 @@ from asked import Ended, answer
 
 def advise(asked):
     """{name: text} of what is found, and the exit status; raises Ended."""
-    try:
-        import sklearn  # noqa: F401  pylint: disable=unused-import
-    except ImportError as problem:
+    if not find_spec("sklearn"):
         needs = Path(__file__).resolve().parents[1] / "requirements.txt"
         cure = f"{sys.executable} -m pip install --no-deps -r {needs}"
         raise Ended(
             1, f"advise: scikit-learn is not there, which fits its models; {cure} installs it"
-        ) from problem
-    from advise.advice import Advice  # which needs it
+        )
+    from advise.advice import Advice  # which takes a while to load
 
     begin = time.monotonic()
     advice = Advice(asked)

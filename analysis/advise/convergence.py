@@ -6,8 +6,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.linear_model import Lasso, LassoCV
-from sklearn.model_selection import LeaveOneGroupOut
 
 LEAST_SHARES = (
     0.0,
@@ -57,6 +55,8 @@ class Convergence:
     log(v - v*)."""
 
     def __init__(self, curves, least, names, alpha=None):
+        from sklearn.linear_model import Lasso, LassoCV
+
         self.curves, self.least, self.all_names = curves, least, names
         rows = np.concatenate([features(one.updates, one.learners, one.x) for one in curves])
         heights = np.concatenate([np.log(one.values - least) for one in curves])
@@ -66,9 +66,8 @@ class Convergence:
         scaled = (rows - self.middle) / self.spread
         self.alpha = alpha
         if alpha is None:
-            folds = list(LeaveOneGroupOut().split(scaled, groups=groups))[
-                :: -(-len(curves) // FOLDS)
-            ]
+            left_out = np.unique(groups)[:: -(-len(curves) // FOLDS)]
+            folds = [(np.flatnonzero(groups != n), np.flatnonzero(groups == n)) for n in left_out]
             search = LassoCV(cv=folds, alphas=30, max_iter=3000, tol=1e-3).fit(scaled, heights)
             self.alpha, self.cv_error = search.alpha_, float(search.mse_path_.mean(axis=1).min())
         self.lasso = Lasso(self.alpha, max_iter=10000, tol=1e-3).fit(scaled, heights)

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 from plots.choices import is_rate
-from scipy.optimize import nnls
 
 LEAST_SIZES = 3  # numbers of learners from which another one can be told
 
@@ -40,6 +39,8 @@ class System(NamedTuple):
 
 def fit_system(learners, times):
     """The System of least squared relative errors."""
+    from scipy.optimize import nnls
+
     times = np.asarray(times, float)
     theta, _ = nnls(features(learners) / times[:, None], np.ones_like(times))
     return System(theta, float(np.abs(features(learners) @ theta / times - 1).max()))

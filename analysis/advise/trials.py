@@ -182,7 +182,8 @@ class Trials:
     def measure_of(self, folder):
         if self.target["is_budget"]:
             return final_value(folder)
-        times = time_to(folder, folder.targets[0])
+        step = self.asked["scenario"].get("record", {}).get("every_time")
+        times = time_to(folder, folder.targets[0], step)
         return cost(Case(folder, "", [0]), times) if self.target["by"] == "cost" else times
 
     def measure(self, numbers):

@@ -6,6 +6,7 @@ from functools import cache, cached_property
 import numpy as np
 import pandas as pd
 from results import Target
+from results.folder import KEYS
 from results.sample import sample_of_runs, unit_of
 from results.target import headline
 
@@ -94,15 +95,13 @@ def final_value(folder):
 
 
 @cache
-def time_to(folder, target):
-    """The time to a target."""
+def time_to(folder, target, resolution=None):
+    """The time to a target; `resolution` where the time between evaluations is known."""
     runs = folder.runs
-    times = by_point(runs, target.column)
-    missing = times.isna()
-    diverged = by_point(runs, "status").isin(["diverged", "deadlocked"])
-    ends = by_point(runs, "sim_time").mask(diverged, np.inf)
-    values = of_runs(runs, times.mask(missing, np.inf))
-    at_least = of_runs(runs, times.where(~missing, ends))
+    status, times = runs["status"], runs[target.column]
+    ends = runs["sim_time"].mask(status.isin(["diverged", "deadlocked"]), np.inf)
+    known = lambda of: by_point(runs[KEYS].assign(known=of.mask(status == "failed")), "known")
+    values, at_least = known(times.fillna(np.inf)), known(times.fillna(ends))
     slack = None
     if target.resolution in runs:
         slack = by_point(runs, target.resolution).astype(float).fillna(0.0)
@@ -111,7 +110,7 @@ def time_to(folder, target):
         name=f"time to {target}",
         values=values,
         at_least=at_least,
-        resolution=evaluation_interval(folder),
+        resolution=evaluation_interval(folder) if resolution is None else resolution,
         better="sooner",
         unit=folder.time_unit,
         target=target,

@@ -204,7 +204,7 @@ class Mistakes(AdviseTest):
     def test_without_scikit_learn_the_command_that_installs_it_is_named(self):
         hidden = self.folder / "hidden"
         hidden.mkdir()
-        (hidden / "sklearn.py").write_text("raise ImportError('hidden', name='sklearn')")
+        (hidden / "sitecustomize.py").write_text("import sys\nsys.modules['sklearn'] = None")
         python = os.environ.get("GRADRACE_PYTHON") or ROOT / ".venv/bin/python"
         _, told = self.call("advise", self.write(QUESTION), "--out", "out", status=1, PYTHONPATH=os.fspath(hidden), GRADRACE_PYTHON=os.fspath(python))
         self.assertRegex(told, "scikit-learn is not there, .* -m pip install --no-deps -r .*requirements.txt installs it")
