@@ -15,7 +15,6 @@ from asked import Ended
 from printed import csv_text, known
 from results.folder import read_point
 
-MOST_PROMISING = 3
 MORE_RUNS = 6  # of a design, than there are facts
 
 
@@ -56,16 +55,15 @@ class Advice:
         return next(one.label for one in self.candidates if one.number in self.trials.failed)
 
     def run_design(self):
-        """A replica of each; those with the most gradients in a unit of time come first, as others are watched for
-        no longer than pays."""
+        """A replica of each, for twice as long until one gets there; those with the most gradients in a unit of time come
+        first, as others are watched for no longer than pays."""
         rows = np.array([one.row for one in self.candidates])
         has_models = not math.isnan(self.candidates[0].update_time)
         count = np.linalg.matrix_rank(rows) + MORE_RUNS if has_models else 0
         chosen = [self.candidates[i] for i in a_optimal(rows, count)]
-        for one in sorted(chosen, key=lambda one: -one.gradient_rate):
-            self.run_first(one)
-        if chosen and math.isinf(self.trials.best):
-            self.run_promising()
+        chosen.sort(key=lambda one: -one.gradient_rate)
+        while math.isinf(self.trials.best) and self.trials.patience < 1:
+            self.trials.patience *= 2
             for one in chosen:
                 self.run_first(one)
 
@@ -78,16 +76,6 @@ class Advice:
         if self.trials.run(one, 1, watched, again=bool(limits)) and not limits:
             self.refuse_met(one)
             self.design.append(one.number)
-
-    def run_promising(self):
-        """Those that models have get there first, until one does."""
-        times = Forecaster(self.candidates, self.trials).times
-        for one in sorted(self.candidates, key=lambda one: times.get(one.number, math.inf))[
-            :MOST_PROMISING
-        ]:
-            self.trials.run(one, 1, again=one.number in self.trials.limits)
-            if math.isfinite(self.trials.best):
-                break
 
     def refuse_met(self, one):
         """Where the target is met before training begins."""
@@ -117,7 +105,7 @@ class Advice:
         """The chosen candidate's number; None where none gets there, or none has run."""
         if self.race and self.race.front is not None:
             return self.race.front
-        there = {n: one.mean for n, one in self.measured.items() if one.replicas and not one.never}
+        there = {n: mean for n in self.trials.folders if math.isfinite(mean := self.trials.mean(n))}
         return min(there, key=there.get, default=None)
 
     @property

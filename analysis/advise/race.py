@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from advise.trials import MARGIN
-from report.contest import compare, front_runner
+from advise.trials import MARGIN, rank
+from report.contest import compare
 from results import Sample
 from scipy.special import bdtrc
 
@@ -47,7 +47,7 @@ def standing(measure, live, confidence, looks):
     no more can be taken for better than the best."""
     if not np.isfinite(measure.values).any(axis=None):
         return None, {}
-    front = front_runner(measure.of(sorted(live)), {})
+    front = min(sorted(live), key=lambda one: rank(measure, one))
     others = [one for one in measure.values if one != front]
     level = (1 - confidence) / (max(1, len(live) - 1) * looks)
     ahead = measure.values.copy()
@@ -57,7 +57,7 @@ def standing(measure, live, confidence, looks):
         found = compare(measure, front, other, level)
         is_no_better = compare(nearly, front, other, level).p <= level
         p = min(found.p, late_p(measure, front, other))
-        is_worse = p <= level or lost(measure, other) > lost(measure, front)
+        is_worse = p <= level or rank(measure, other)[0] > rank(measure, front)[0]
         word = "worse" if is_worse else "no better" if is_no_better else "open"
         verdicts[other] = Verdict(word, found.difference, found.is_bound)
     return front, verdicts
@@ -67,15 +67,10 @@ def late_p(measure, front, other):
     """P of so many runs that had not got there at a time L, if their mean were the front-runner's: of times that are
     not negative, at most mean / L are beyond L (Markov)."""
     late = measure.at_least[other][np.isinf(measure.values[other])]
-    mean, count = float(measure.values[front].mean()), int(measure.values[other].notna().sum())
+    mean, count = rank(measure, front)[1], int(measure.values[other].notna().sum())
     if not len(late) or not 0 < mean < late.min():
         return 1.0
     return float(bdtrc(len(late) - 1, count, mean / late.min()))
-
-
-def lost(measure, number):
-    """The share of runs that never get there, whatever time they are given."""
-    return float(np.isinf(measure.at_least[number].dropna()).mean())
 
 
 class Race:
@@ -130,16 +125,11 @@ class Race:
         return self.trials.run(one, *call, again)
 
     def in_order(self):
-        """Those that may still win, the front-runner first, then those of which most runs got there the soonest."""
+        """Those that may still win, the front-runner first, then those that get there the soonest."""
         live = [one for one in self.candidates if one.number in self.live]
-        return sorted(live, key=lambda one: (one.number != self.front, *self.standing_of(one)))
-
-    def standing_of(self, one):
-        """The share of runs that never got there, and the mean of the others."""
-        found = self.trials.sample(one.number)
-        if not found.replicas:
-            return 1.0, math.inf
-        return found.never / (found.replicas + found.never), found.mean
+        return sorted(
+            live, key=lambda one: (one.number != self.front, *self.trials.ranks[one.number])
+        )
 
     @contextmanager
     def spending(self):
@@ -178,17 +168,32 @@ class Race:
         for one, replicas in wanted:
             self.advance(one, replicas)
 
+    @property
+    def compared(self):
+        """Those live that ran more than once, if any did."""
+        return {n for n in self.live if self.trials.replicas(n) > 1} or self.live
+
+    def settle(self):
+        """Has the runs of the front-runner go on until they get there."""
+        while self.live:
+            front = min(self.compared, key=self.trials.ranks.get)
+            if math.isinf(self.trials.mean(front)) or not self.trials.was_cut(front):
+                return
+            one = next(one for one in self.candidates if one.number == front)
+            if not self.run_within(one, self.trials.replicas(front), math.inf, again=True):
+                self.live.discard(front)
+
     def round(self):
         """A replica of each that may win; where all have one, more of each that still may."""
         with self.spending():
             if not self.enter():
                 self.double()
+            self.settle()
         if self.live:
             raced = (self.live | set(self.verdicts)) - self.trials.failed
-            several = {n for n in self.live if self.trials.replicas(n) > 1} or self.live
             looks = math.log2(self.most)  # at 2, 4, ... replicas
             self.front, found = standing(
-                self.trials.measure(raced), several, self.trials.asked["confidence"], looks
+                self.trials.measure(raced), self.compared, self.trials.asked["confidence"], looks
             )
             dropped = {n: self.verdicts[n].word for n in raced - self.live}
             self.verdicts = {
@@ -203,7 +208,9 @@ class Race:
             return False
         if self.front is None:
             return not any(map(self.trials.was_cut, self.live))
-        return self.live == {self.front} and self.trials.replicas(self.front) >= LEAST
+        if self.live != {self.front} or self.trials.was_cut(self.front):
+            return False
+        return self.trials.replicas(self.front) >= LEAST
 
     def run(self):
         """Until it is over, or another round would run nothing; whether it is sure."""

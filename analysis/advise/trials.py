@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from asked import INTERRUPTED, Ended, Program
 from plots.measure import final_value, time_to
@@ -14,22 +15,30 @@ from plots.price import cost
 from report.case import Case
 from results import read_folder
 
-MARGIN, FIRST_MARGIN = (
-    1.5,
-    4.0,
-)  # times the best so far: the time until which others run, and first runs
+MARGIN = 1.5  # times the best so far: the time until which others run
 LEAST_UPDATES = 15  # of a first run
-FIRST_SHARE = 1 / 16  # of the scenario's time
+FIRST_SHARE = 1 / 32  # of the scenario's time: half of what first runs have
 
 
 class BudgetSpent(Exception):
     """The seconds that the caller gave are over."""
 
 
+def rank(measure, point):
+    """The share of a point's runs that never get there, and the mean of the others: all their time over how many got
+    there, which of runs that were cut is the likeliest mean of exponential times (Epstein and Sobel, J. Am. Stat.
+    Assoc. 48, 1953)."""
+    bounds = measure.at_least[point].to_numpy(float)
+    there, kept = np.isfinite(measure.values[point]).sum(), bounds[np.isfinite(bounds)]
+    lost = np.isinf(bounds).sum() / (~np.isnan(bounds)).sum()
+    return float(lost), float(kept.sum() / there) if there else math.inf
+
+
 class Trials:
     """Runs candidates as gradrace advise asks, within its seconds. `folders` {candidate: the Folder of its runs},
-    `measures` {candidate: their Measure}, `failed` {candidate}, `gradients` computed by runs that a longer one
-    replaced."""
+    `measures` {candidate: their Measure}, `ranks` {candidate: rank() of that}, `failed` {candidate}, `gradients`
+    computed by runs that a longer one replaced; `patience`: the share of the scenario's time for which first runs
+    are watched until some run gets there."""
 
     def __init__(self, asked):
         self.asked, self.target = asked, asked["target"]
@@ -38,8 +47,8 @@ class Trials:
         self.options = [one for one in asked["options"] if one != "--force"]
         self.anew = "--force" in asked["options"]  # the first call of each folder
         self.called, self.folders, self.limits, self.failed = set(), {}, {}, set()
-        self.measures, self.computed = {}, {}
-        self.gradients = 0
+        self.measures, self.ranks, self.computed = {}, {}, {}
+        self.gradients, self.patience = 0, FIRST_SHARE
 
     # ---- calls
 
@@ -111,7 +120,9 @@ class Trials:
         if folder is None or (folder.runs["status"] == "failed").any():
             self.failed.add(number)
             return False
-        self.folders[number], self.measures[number] = folder, self.measure_of(folder)
+        self.folders[number] = folder
+        self.measures[number] = self.measure_of(folder, self.limits[number][-1])
+        self.ranks[number] = rank(self.measures[number], 0)
         self.computed[number] = int(folder.runs["gradients_computed"].sum())
         return True
 
@@ -121,7 +132,7 @@ class Trials:
 
     def gets_there(self, number):
         """Whether all its runs did."""
-        return number in self.folders and math.isfinite(self.mean(number))
+        return number in self.folders and not self.sample(number).never
 
     def likely_gradients(self, candidate, replicas, limit, again):
         """Of a call of run(): as many a replica as there were, until another limit as many as it has time for;
@@ -131,6 +142,8 @@ class Trials:
         new = max(replicas, there) - (0 if again else there)
         if number in self.folders and (not again or self.gets_there(number)):
             return new * self.gradients_of(number)
+        if number in self.folders:
+            limit = min(limit, self.time_of(candidate, self.mean(number)))
         longest = self.gradients_until(candidate, limit)
         return new * longest if math.isfinite(longest) else 0.0
 
@@ -159,18 +172,18 @@ class Trials:
         if self.target["is_budget"]:
             return self.limit_of(candidate, MARGIN)
         limit = (
-            self.limit_of(candidate, MARGIN) if math.isfinite(self.best) else longest * FIRST_SHARE
+            self.limit_of(candidate, MARGIN)
+            if math.isfinite(self.best)
+            else longest * self.patience
         )
         return min(max(limit, LEAST_UPDATES * candidate.update_time), longest)
 
     def was_cut(self, number):
         """Whether some run ended at a limit of time that is not the scenario's."""
-        limit = self.limits[number][-1]
-        if self.target["is_budget"] or not limit < self.asked["stop"].get("time", math.inf):
-            return False
-        runs = self.folders[number].runs
-        missing = runs[self.folders[number].targets[0].column].isna()
-        return bool((missing & (runs["status"] == "finished") & (runs["sim_time"] >= limit)).any())
+        found = self.measures.get(number)
+        return found is not None and bool(
+            (np.isinf(found.values) & np.isfinite(found.at_least)).any(axis=None)
+        )
 
     @property
     def spent(self):
@@ -179,11 +192,18 @@ class Trials:
 
     # ---- what they are compared by
 
-    def measure_of(self, folder):
+    def measure_of(self, folder, limit):
+        """Of runs that had this limit of time: those that ended before it, or where the scenario has them end, never get
+        there."""
         if self.target["is_budget"]:
             return final_value(folder)
         step = self.asked["scenario"].get("record", {}).get("every_time")
-        times = time_to(folder, folder.targets[0], step)
+        times, longest = (
+            time_to(folder, folder.targets[0], step),
+            self.asked["stop"].get("time", math.inf),
+        )
+        is_cut = (times.at_least >= limit) & (limit < longest)
+        times = replace(times, at_least=times.at_least.where(is_cut, times.values))
         return cost(Case(folder, "", [0]), times) if self.target["by"] == "cost" else times
 
     def measure(self, numbers):
@@ -204,9 +224,9 @@ class Trials:
         return self.measures[number].samples[0]
 
     def mean(self, number):
-        """Infinite where some run never got there."""
-        found = self.sample(number)
-        return math.inf if found.never else found.mean
+        """Infinite where some run never gets there."""
+        lost, mean = self.ranks[number]
+        return math.inf if lost else mean
 
     @property
     def best(self):

@@ -20,6 +20,7 @@ from advise.race import Race as TheRace
 from advise.race import ShareSpent, late_p, standing
 from advise.system import features, fit_system
 from advise.told import AS_GOOD, claim
+from advise.trials import rank
 from plots.measure import Measure
 
 warnings.simplefilter("ignore")
@@ -119,7 +120,7 @@ class Recorded(TheRace):
         self.counts, self.calls = dict.fromkeys(range(candidates), 0), []
         trials = SimpleNamespace(asked={"replicas": 10}, spent=0, failed=set(), best=math.inf, replicas=self.counts.get)
         trials.likely_gradients = lambda one, n, *_, again: 10 * (n - self.counts[one.number])
-        trials.sample = lambda n: SimpleNamespace(replicas=1, never=0, mean=-n)
+        trials.ranks = {n: (0.0, -n) for n in self.counts}
         super().__init__(trials, [SimpleNamespace(number=n) for n in self.counts], {}, lambda: most)
 
     def advance(self, one, replicas):
@@ -166,6 +167,31 @@ class Race(unittest.TestCase):
         front, found = self.judged(10 + shared, 14 + shared + wobble, 10.05 + shared + wobble[::-1] * 10, 10.5 + shared * 4)
         self.assertEqual((front, [one.word for one in found.values()]), (0, ["worse", "no better", "open"]))
         self.assertAlmostEqual(found[1].lead.mean, 4, places=2)
+
+    def test_runs_that_were_cut_count_by_the_likeliest_mean_whatever_their_limits(self):
+        values = pd.DataFrame({0: [5, 6, math.inf, 7], 1: [20.0, 21, 22, 23], 2: [5, 6, math.inf, 7]})
+        goal = Measure("time", "time", values, values.replace({0: {math.inf: 8.0}}))
+        means = np.linspace(4, 20, 16001)
+        likelihood = sum(-np.log(means) - time / means for time in (5, 6, 7)) - 8 / means
+        self.assertAlmostEqual(rank(goal, 0)[1], means[likelihood.argmax()], places=3)
+        self.assertEqual((rank(goal, 1), rank(goal, 2)), ((0, 21.5), (0.25, 6)))
+        self.assertEqual(standing(goal, [0, 1, 2], 0.9, 4)[0], 0)
+
+    def test_the_front_runner_goes_on_until_it_gets_there(self):
+        race, cut, ranks = Recorded(1000), {0, 1}, {0: (0, 9.0), 1: (0, 14.0), 2: (0, 12.0)}
+        race.live, calls = {0, 1, 2}, []
+        race.counts.update({0: 4, 1: 4, 2: 2})
+        race.trials.ranks, race.trials.was_cut, race.trials.mean = ranks, cut.__contains__, lambda n: ranks[n][1]
+
+        def run(one, *call, again):
+            calls.append((one.number, *call, again))
+            cut.remove(one.number)
+            ranks[one.number] = (0, 13.0)
+            return True
+
+        race.run_within = run
+        race.settle()
+        self.assertEqual(calls, [(0, 4, math.inf, True)])
 
     def test_one_of_which_a_run_diverged_is_worse_than_one_that_always_gets_there(self):
         front, found = self.judged([10, 11, 12], [1, 2, math.inf])
