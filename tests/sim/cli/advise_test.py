@@ -140,12 +140,13 @@ class Found(AdviseTest):
 
 class Asked(AdviseTest):
     def test_money_may_choose_another_one_and_a_budget_of_it_bounds_every_run(self):
-        self.advise("--by", "cost", "--quiet")
+        few = changed(QUESTION, sweep={"protocol": [{"kind": "sync"}, {"kind": "async"}], "cluster.learners": [2, 8]})
+        self.advise("--by", "cost", "--quiet", scenario=few)
         facts, table = self.found(), self.table()
         self.assertIn(" for cost to loss 0.3: ", facts["answer"])
         best = table[facts["best"]]
         self.assertAlmostEqual(float(best["measured"]), float(best["cost"]), delta=0.3)
-        self.advise("--target", "cost=10", "--quiet", out="cost")
+        self.advise("--target", "cost=10", "--quiet", scenario=few, out="cost")
         facts = self.found("cost")
         self.assertIn(" for final loss within cost 10: ", facts["answer"])
         for row in self.table("cost"):
