@@ -2,12 +2,11 @@
 takes it from. Its simulations are calls of gradrace run, into folders of their own, which go on where they were."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
 from importlib.util import find_spec
-
-from guarded import end_with_caller
 
 INTERRUPTED = 130
 
@@ -44,7 +43,7 @@ class Program:
             [self.path, *words],
             stdout=subprocess.DEVNULL,
             stderr=None if told else subprocess.DEVNULL,
-            preexec_fn=end_with_caller,  # noqa: PLW1509
+            env={**os.environ, "GRADRACE_ENDS_WITH_CALLER": "1"},  # a fork to ask that takes 15 ms
         )
         if self.signal:
             self.call.send_signal(self.signal)

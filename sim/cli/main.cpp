@@ -1,4 +1,5 @@
 #include <cxxabi.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -67,6 +68,11 @@ void raise_limit_of_open_files() {
 /// Beyond a limit of the size of files (ulimit -f) a write fails and is told, as on a full disk.
 void tell_of_limit_of_file_size() { std::signal(SIGXFSZ, SIG_IGN); }
 
+/// As analysis/asked.py asks, whom a signal may end that no handler sees.
+void end_with_caller() {
+  if (std::getenv("GRADRACE_ENDS_WITH_CALLER") != nullptr) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
 std::terminate_handler default_terminate = std::get_terminate();
 
 /// Where memory ends in a destructor, as in those of JSON, which allocate, no error can be caught:
@@ -134,6 +140,7 @@ int main(int argc, char** argv) {
   gradrace::open_standard_streams();
   gradrace::raise_limit_of_open_files();
   gradrace::tell_of_limit_of_file_size();
+  gradrace::end_with_caller();
   const int status = gradrace::run_command_line({argv + 1, argv + argc});
   const std::string lost = gradrace::lost_output();
   if (lost.empty()) return status;

@@ -1,5 +1,6 @@
 """Which point of a sweep is best: what advise says follows its runs, it goes on where it was, and mistakes are told before."""
 
+import contextlib
 import json
 import math
 import os
@@ -111,7 +112,7 @@ class Found(AdviseTest):
                 self.assertRegex(line, r": (\d+) of \1 runs? (is|are) there$")
         self.assertEqual((self.folder / "out/advise.csv").read_bytes(), table)
         before = self.written()
-        _, told = self.advise("--budget", "0.01s", "--force", out="new", status=1)
+        _, told = self.advise("--budget", "0.001s", "--force", out="new", status=1)
         self.assertIn("Nothing is known yet: the budget ended before any candidate had trained.", self.found("new")["answer"])
         self.assertFalse(self.found("new")["sure"])
         self.end_early("new")
@@ -152,6 +153,29 @@ class Asked(AdviseTest):
         for row in self.table("cost"):
             if row["runs"] != "0":
                 self.assertAlmostEqual(float(row["cost"]), 10, delta=1e-9)
+
+    def simulations(self):
+        """Processes of them in this folder that train."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if os.readlink(process / "cwd") == os.fspath(self.folder) and b"/candidate-" in (process / "cmdline").read_bytes():
+                    found.append(process)
+        return found
+
+    def wait_until(self, holds):
+        end = time.monotonic() + 30
+        while not holds():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+
+    def test_its_simulations_end_with_it_whatever_ends_it(self):
+        slow = {"learning_rate": {"kind": "constant", "eta": 1e-9}, "record": {"every_time": 1000}, "stop": {"time": 1e9}}
+        long = self.write(changed(QUESTION, **slow))
+        with subprocess.Popen([PROGRAM, "advise", long, "--quiet"], cwd=self.folder, stderr=subprocess.DEVNULL) as call:
+            self.wait_until(self.simulations)
+            call.kill()
+        self.wait_until(lambda: not self.simulations())
 
     def test_a_target_that_none_reaches_is_an_answer(self):
         few = changed(QUESTION, stop={"time": 4}, sweep={"cluster.learners": [2, 4]})
