@@ -5,14 +5,12 @@
 #include <functional>
 #include <map>
 #include <numeric>
-#include <utility>
 
 #include "distributions/fit/drift.h"
 #include "distributions/fit/odd_values.h"
 #include "distributions/fit/outlying.h"
 #include "distributions/fit/percent.h"
 #include "distributions/fit/readers/column_words.h"
-#include "distributions/fit/running_average.h"
 #include "distributions/fit/structure.h"
 #include "sim/message_text.h"
 

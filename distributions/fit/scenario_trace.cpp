@@ -1,7 +1,5 @@
 #include "distributions/fit/scenario_trace.h"
 
-#include <array>
-
 #include "distributions/fit/doubts.h"
 #include "distributions/fit/read_trace.h"
 #include "distributions/fit/trace_fit.h"

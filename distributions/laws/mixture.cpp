@@ -1,10 +1,8 @@
 #include "distributions/laws/mixture.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <limits>
-#include <numeric>
 #include <utility>
 #include <vector>
 

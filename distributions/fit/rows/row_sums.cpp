@@ -2,12 +2,52 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <utility>
+#include <vector>
 
-#include "distributions/fit/rows/nested_rows.h"
 #include "sim/message_text.h"
 
 namespace gradrace {
+
+namespace {
+
+/// When a row begins and ends.
+struct RowRange {
+  std::size_t row;
+  double begin, end;
+};
+
+struct NestedRows {
+  std::vector<std::size_t> inner;  // rows whose range lies within another's
+  std::size_t crossing = 0;        // ranges that begin within another and end after it
+};
+
+/// Of ranges of one sum.  Of equal ones the first is the outer one.  An end may be later than the
+/// outer's by a thousandth of the range, as of rounded times.
+NestedRows nested_rows(std::vector<RowRange> ranges) {
+  constexpr double rounding = 1e-3;
+  std::ranges::stable_sort(ranges, [](const RowRange& one, const RowRange& other) {
+    return one.begin != other.begin ? one.begin < other.begin : one.end > other.end;
+  });
+  NestedRows result;
+  double outer_end = 0;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const auto& [row, begin, end] = ranges[i];
+    const double slack = rounding * (end - begin);
+    if (i == 0 || begin + slack >= outer_end) {
+      outer_end = i == 0 ? end : std::max(end, outer_end);
+    } else if (end <= outer_end + slack) {
+      result.inner.push_back(row);
+    } else {
+      ++result.crossing;
+      outer_end = end;
+    }
+  }
+  return result;
+}
+
+}  // namespace
 
 RowSeries RowSums::of(const RowSeries& series, const RowBegins& ranges) {
   const Names& key_of = keys();

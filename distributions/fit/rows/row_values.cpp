@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 
 #include "distributions/fit/readers/cell_time.h"
 #include "distributions/fit/readers/column_words.h"
