@@ -2,7 +2,6 @@
 #include "sim/cli/output/locks.h"
 #include "sim/cli/python.h"
 #include "sim/cli/results/manifest.h"
-#include "sim/cli/usage_error.h"
 
 namespace gradrace {
 

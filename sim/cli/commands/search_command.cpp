@@ -8,10 +8,8 @@
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/output/published_files.h"
 #include "sim/cli/results/manifest.h"
-#include "sim/cli/results/table.h"
 #include "sim/cli/usage_error.h"
 #include "sim/message_text.h"
-#include "sim/reading/characters.h"
 
 namespace gradrace {
 

@@ -1,7 +1,6 @@
 #include "sim/cli/output/published_files.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <fstream>

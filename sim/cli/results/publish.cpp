@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "sim/cli/results/pages.h"
-#include "sim/cli/results/risen_losses.h"
 #include "sim/cli/results/theory_files.h"
 #include "sim/cli/scenario/one_rate.h"
 #include "sim/message_text.h"
@@ -77,6 +76,38 @@ class Tables {
   const Format format_;
   std::map<std::string, std::unique_ptr<TableWriter>> writers_;  // [file]
   std::vector<CsvPage> pages_;
+};
+
+/// Tells of finished runs on data whose loss ended a tenth or more above where it began.
+class RisenLosses {
+ public:
+  void add(const Point& point, const RunResult& result) {
+    ++runs_;
+    if (!point.with_model() || !point.model->has_dataset()) return;
+    if (result.status != Status::finished || !result.first_loss) return;
+    constexpr double least_factor = 1.1;
+    const double first = *result.first_loss, last = result.last.evaluation.loss;
+    if (!(first > 0) || !(last >= least_factor * first)) return;
+    if (risen_++ > 0 && last / first <= last_ / first_) return;
+    label_ = point.label.text(), first_ = first, last_ = last;
+  }
+
+  /// "the loss of 2 runs of 8 ended above where it began, that of async furthest (0.693 to 110); a
+  /// smaller learning rate or ..."; empty where there are none.
+  std::string text() const {
+    if (risen_ == 0) return {};
+    return "the loss of " + count_text(risen_, "run") + " of " + std::to_string(runs_) +
+           " ended above where it began, furthest that of " + label_ + " (" +
+           short_number(first_, 3) + " to " + short_number(last_, 3) +
+           "): the learning rate is too large, or features are of very different size "
+           "(\"standardise\" "
+           "of csv and libsvm data; others are to be scaled in their files)";
+  }
+
+ private:
+  std::size_t runs_ = 0, risen_ = 0;
+  std::string label_;  // of the point whose run rose by the largest factor
+  double first_ = 1, last_ = 0;
 };
 
 /// Gathers what the runs say together.

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <boost/uuid/nil_generator.hpp>
-#include <cerrno>
 #include <cstring>
 #include <set>
 #include <utility>

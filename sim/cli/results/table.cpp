@@ -1,6 +1,7 @@
 #include "sim/cli/results/table.h"
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -8,11 +9,11 @@
 #include <limits>
 #include <numeric>
 #include <set>
+#include <span>
 #include <sstream>
 #include <tuple>
 #include <utility>
 
-#include "sim/cli/results/sample_mean.h"
 #include "sim/cli/standard_streams.h"
 #include "sim/message_text.h"
 #include "sim/reading/characters.h"
@@ -30,6 +31,22 @@ std::size_t width(const std::string& text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
+
+/// The mean of a sample, which has values, and half of its 95 % interval by Student's t:
+/// t_{0.975, n-1} sd / sqrt(n); NaN of one value.
+struct SampleMean {
+  double mean, margin = not_known;
+
+  explicit SampleMean(std::span<const double> values) {
+    const auto n = static_cast<double>(values.size());
+    mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+    if (values.size() < 2) return;
+    double squares = 0;
+    for (const double x : values) squares += (x - mean) * (x - mean);
+    const double sd = std::sqrt(squares / (n - 1));
+    margin = boost::math::quantile(boost::math::students_t(n - 1), 0.975) * sd / std::sqrt(n);
+  }
+};
 
 /// "mean ± half of its 95 % interval" of the numbers that are applicable, the mean alone where they
 /// are equal, and how many these are if not all.

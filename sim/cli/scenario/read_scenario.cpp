@@ -5,9 +5,7 @@
 #include <utility>
 
 #include "sim/cli/python.h"
-#include "sim/cli/scenario/covered_values.h"
 #include "sim/cli/scenario/identity.h"
-#include "sim/cli/scenario/idle_keys.h"
 #include "sim/cli/scenario/labels.h"
 #include "sim/cli/scenario/scenario.h"
 #include "sim/cli/scenario/sweep.h"

@@ -1,6 +1,9 @@
 #include "sim/cli/scenario/swept_problems.h"
 
 #include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 
 #include "sim/cli/scenario/sweep.h"
@@ -78,6 +81,63 @@ Problem SweptProblems::explained(const Found& found) const {
   if (!is_sweepable(key)) return problem;
   problem.allowed += (problem.allowed.empty() ? "" : "; or ") + way_out(key, paths);
   return problem;
+}
+
+std::vector<Problem> problems_of_covered_values(
+    const Sweep& sweep, const std::function<std::vector<Problem>(const Document&)>& read) {
+  std::vector<Problem> problems;
+  for (const std::string& path : sweep.paths()) {
+    const std::string pointer = pointer_along(path);
+    std::map<std::string, std::string> places;          // [pointer of the value]
+    std::map<std::string, std::vector<Problem>> found;  // [place of the value]
+    for (std::size_t number = 0; number < sweep.points(); ++number) {
+      const auto value = sweep.covered(path, number);
+      if (!value) continue;
+      if (const auto place = places.find(*value); place != places.end()) {
+        if (found.at(place->second).empty()) continue;
+      }
+      const Document document = sweep.without(path, number);
+      const Problem here = document.problem(pointer, "");
+      const std::string place = here.place();
+      places.try_emplace(*value, place);
+      const auto known = found.find(place);
+      if (known != found.end() && known->second.empty()) continue;
+      std::vector<Problem> wrong = read(document);
+      std::erase_if(wrong, [&](const Problem& one) { return !is_within(one.path, here.path); });
+      if (known == found.end())
+        found.emplace(place, std::move(wrong));
+      else if (wrong.empty())
+        known->second.clear();
+    }
+    for (const auto& [place, wrong] : found)
+      problems.insert(problems.end(), wrong.begin(), wrong.end());
+  }
+  return problems;
+}
+
+void IdleKeys::add(std::span<const ExaminedKey> keys) {
+  std::set<std::string> idle;
+  for (const ExaminedKey& key : keys) {
+    if (!key.says_nothing) continue;
+    idle.insert(key.problem.place());
+    idle_.try_emplace(key.problem.place(), key);
+  }
+  for (const ExaminedKey& key : keys)
+    if (!idle.contains(key.problem.place())) at_work_.insert(key.problem.place());
+}
+
+void IdleKeys::spare(const Document& unsound) {
+  for (const auto& [place, key] : idle_) {
+    const bool has = unsound.root().contains(nlohmann::ordered_json::json_pointer(key.pointer));
+    if (has && unsound.problem(key.pointer, {}).place() == place) at_work_.insert(place);
+  }
+}
+
+std::vector<Problem> IdleKeys::problems() const {
+  std::vector<Problem> problems;
+  for (const auto& [place, key] : idle_)
+    if (!at_work_.contains(place)) problems.push_back(key.problem);
+  return problems;
 }
 
 }  // namespace gradrace

@@ -1,7 +1,6 @@
 #include "sim/layers.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -117,8 +116,10 @@ void visit_layers(Fields& fields, std::shared_ptr<const Layers>& read, double& m
       if (const fs::path file = table_file(location); !file.empty())
         read_layers(file, layers);
       else if (is_name(location))
-        fields.complain("path", "is no table of scenarios/layers, got " + shown(location.name),
-                        names_of_tables() + ", or the path of a CSV file");
+        fields.complain(
+            "path",
+            "is no table of scenarios/layers, got " + shown(std::string_view(location.name)),
+            names_of_tables() + ", or the path of a CSV file");
       else
         fields.lacks("path", {"file", location.name, location.looked_at});
     } catch (const TraceError& error) {
