@@ -365,9 +365,10 @@ TEST_CASE("blocks: runs with compressed gradients conform, with equal bits for a
   for (const std::string& rest : messages()) {
     CAPTURE(rest);
     const std::string protocol = number % 3 == 0 ? all_reduce : some_protocols[number % 3];
-    check_runs(emulated(1, true), softmax, {protocol, backup}, rest, 1e-9);
-    check_runs(by_gradients(true), in_place, {protocol}, rest, 1e-9);
-    check_runs(emulated(1), in_place, {protocol}, rest, 1e-4);
+    const auto is_due = [&](std::size_t place) { return is_long_form() || number % 2 == place; };
+    if (is_due(0)) check_runs(emulated(1, true), softmax, {protocol, backup}, rest, 1e-9);
+    if (is_due(1)) check_runs(by_gradients(true), in_place, {protocol}, rest, 1e-9);
+    if (is_due(0)) check_runs(emulated(1), in_place, {protocol}, rest, 1e-4);
     if (number % 4 == 0 || is_long_form()) {
       check_equal_bits(emulated(1), softmax, {protocol}, rest);
       check_runs(emulated(1, true), small_resnet, {protocol}, rest, 1e-9);
