@@ -166,12 +166,13 @@ class Drawings(ProgramTest):
 
     def test_what_was_drawn_goes_with_its_results(self):
         self.assertEqual({path.suffix for path in self.draw()}, {".html", ".png", ".svg", ".pdf"})
-        self.draw()  # once more over its own
+        self.call("plot", "o", "--format", "png")  # once more over its own
         self.assertIn("what was drawn of the files before (plots, report.html) is removed", self.anew())
         self.assertFalse((self.out / "plots").exists() or (self.out / "report.html").exists())
 
     def test_a_copy_under_another_name_stays(self):
-        self.draw()
+        self.call("plot", "o")
+        self.call("report", "o")
         for name, copy in (
             ("plots/error_time.png", "plots/mine.png"),
             ("plots/loss_time.svg", "plots/error_time_2.svg"),
@@ -213,7 +214,7 @@ class Drawings(ProgramTest):
     def test_who_draws_and_who_publishes_wait_for_each_other(self):
         folder = os.open(self.out, os.O_RDONLY)
         self.addCleanup(os.close, folder)
-        for words in (("plot", "o"), ("report", "o"), ("run", self.write(BASE), "--out", "o", "--replicas", "2")):
+        for words in (("plot", "o", "--format", "png"), ("report", "o"), ("run", self.write(BASE), "--out", "o", "--replicas", "2")):
             fcntl.flock(folder, fcntl.LOCK_EX)
             waiting = subprocess.Popen([PROGRAM, *words], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             told = ""
@@ -226,18 +227,18 @@ class Drawings(ProgramTest):
             self.assertEqual(waiting.returncode, 0, words)
 
     def test_what_a_killed_drawing_left_goes(self):
-        self.call("plot", "o")
+        self.call("plot", "o", "--format", "png")
         left, in_use = (self.out / f"plots/.error_time.png.0000000{n}.unfinished" for n in range(2))
         mine = self.out / "plots/.error_time.png.draft.unfinished"
         left.touch()
         mine.touch()
         with in_use.open("wb") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            self.call("plot", "o")
+            self.call("plot", "o", "--format", "png")
             self.assertEqual((left.exists(), in_use.exists(), mine.exists()), (False, True, True))
 
     def test_two_that_draw_at_once_draw_both(self):
-        calls = [subprocess.Popen([PROGRAM, "plot", "o"], cwd=self.folder, stdout=subprocess.DEVNULL) for _ in range(2)]
+        calls = [subprocess.Popen([PROGRAM, "plot", "o", "--format", "png"], cwd=self.folder, stdout=subprocess.DEVNULL) for _ in range(2)]
         self.assertEqual([call.wait(60) for call in calls], [0, 0])
         self.assertTrue(all(path.suffix in (".png", ".svg") for path in (self.out / "plots").iterdir()))
 
@@ -246,7 +247,7 @@ class Drawings(ProgramTest):
             from PIL import Image
         except ImportError:
             self.skipTest("Pillow is not installed")
-        self.draw()
+        self.call("plot", "o", "--format", "png")
         with Image.open(self.out / "plots/error_time.png") as picture:
             picture.verify()
 
