@@ -34,18 +34,18 @@ def can_unpack(form):
 
 READ_PARQUET = """
 import json, pyarrow.parquet, sys
-table = pyarrow.parquet.read_table(sys.argv[1])
-types = {column.name: str(column.type) for column in table.schema}
-print(json.dumps({"types": types, "rows": table.to_pylist()}))
+tables = map(pyarrow.parquet.read_table, sys.argv[1:])
+print(json.dumps([[{column.name: str(column.type) for column in table.schema}, table.to_pylist()] for table in tables]))
 """
 
 VALUES = {"int64": int, "double": float, "string": str}
 
 
-def read_parquet(path):
-    """Types by column, and rows."""
-    told = json.loads(subprocess.run([PYTHON, "-c", READ_PARQUET, path], check=True, capture_output=True).stdout)
-    return told["types"], told["rows"]
+def read_parquet(folder):
+    """{name of a table: (types by column, rows)}"""
+    paths = sorted(folder.glob("*.parquet"))
+    done = subprocess.run([PYTHON, "-c", READ_PARQUET, *paths], check=True, capture_output=True)
+    return {path.stem: found for path, found in zip(paths, json.loads(done.stdout), strict=True)}
 
 
 class Compressed(ProgramTest):
@@ -125,7 +125,10 @@ class Compressed(ProgramTest):
 
     @unittest.skipUnless(PYTHON.exists(), "no Python environment of the plots")
     def test_plots_are_those_of_the_files_as_they_are(self):
-        plain, packed = [self.all_bytes(self.run_in(*words, "--plot")[0] / "plots") for words in (("plain",), ("zstd", "--compress", "zstd"))]
+        path = self.write(changed(SCENARIO, sweep={"protocol": SMALL["sweep"]["protocol"][:2]}))
+        for words in (("plain",), ("zstd", "--compress", "zstd")):
+            self.call("run", path, "--out", *words, "--quiet", "--plot")
+        plain, packed = (self.all_bytes(self.folder / out / "plots") for out in ("plain", "zstd"))
         self.assertEqual(packed, plain)
         self.assertIn("timeline.png", packed)
 
@@ -148,9 +151,9 @@ class Parquet(ProgramTest):
         self.call("collect", out, "--out", out + "-parquet", "--format", "parquet", "--quiet")
         return self.folder / out, self.folder / (out + "-parquet")
 
-    def check_equal(self, csv_file, parquet_file):
+    def check_equal(self, csv_file, parquet_table):
         """Each field is there, as its type says; what is empty is null. Returns the types."""
-        types, found = read_parquet(parquet_file)
+        types, found = parquet_table
         wanted = rows(csv_file)
         self.assertEqual(list(types), list(wanted[0]) if wanted else list(types))
         self.assertEqual(len(found), len(wanted))
@@ -176,8 +179,8 @@ class Parquet(ProgramTest):
             sorted(path.name for path in tables.iterdir()),
             sorted([*(name.replace(".csv", ".parquet") for name in files), "trace.json", "manifest.json", "runs.store"]),
         )
-        for name in files:
-            types = self.check_equal(out / name, tables / name.replace(".csv", ".parquet"))
+        for name, found in read_parquet(tables).items():
+            types = self.check_equal(out / f"{name}.csv", found)
             self.assertEqual((types["point"], types["replica"]), ("int64", "int64"))
         manifest = json.loads((tables / "manifest.json").read_text())
         self.assertIn("curve.parquet", manifest["files"])
@@ -190,16 +193,16 @@ class Parquet(ProgramTest):
         found = {}
         for name, scenario in (("trained", SMALL), ("timed", timed)):
             out, tables = self.collected(scenario, name)
-            for path in sorted(tables.glob("*.parquet")):
-                found[name, path.name] = self.check_equal(out / (path.stem + ".csv"), path)
+            for table, read in read_parquet(tables).items():
+                found[name, table] = self.check_equal(out / f"{table}.csv", read)
         for (name, file), types in found.items():
             self.assertEqual(types, found["trained", file], (name, file))
-        of_runs = found["timed", "runs.parquet"]
+        of_runs = found["timed", "runs"]
         self.assertEqual([of_runs[name] for name in ("final_loss", "final_hash", "max_staleness", "sweep.protocol")], ["double", "string", "int64", "string"])
         for values, kind in (([2, 4], "int64"), ([0.5, 1], "double"), ([1, 2.5], "double")):
             path = "cluster.learners" if kind == "int64" else "cluster.runtime.mean"
             out, tables = self.collected(changed(timed, protocol={"kind": "async"}, sweep={path: values}), str(values))
-            self.assertEqual(self.check_equal(out / "runs.csv", tables / "runs.parquet")[path], kind)
+            self.assertEqual(self.check_equal(out / "runs.csv", read_parquet(tables)["runs"])[path], kind)
 
     def test_a_folder_goes_from_one_form_to_another(self):
         out, tables = self.collected(SCENARIO)
@@ -208,7 +211,7 @@ class Parquet(ProgramTest):
         for form in ("parquet", "csv", "parquet"):
             self.call("collect", out, "--format", form, "--quiet")
             self.assertEqual(self.tables(out), wanted[form])
-        told, _ = self.call("plot", out)
+        told, _ = self.call("plot", out, "--format", "png")
         self.assertIn("plots/ (error_time, ", told)
         told, _ = self.call("run", self.write(SCENARIO), "--out", out)
         self.assertIn("all 12 runs are there; the files are written anew\nnote: tables are CSV again", told)
@@ -223,9 +226,9 @@ class Parquet(ProgramTest):
         self.assertEqual({path.name for path in database_folder.iterdir()}, {"results.sqlite", "trace.json", "manifest.json", "runs.store"})
         with contextlib.closing(sqlite3.connect(database_folder / "results.sqlite")) as database:
             self.assertEqual(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
-            database.row_factory = sqlite3.Row
+            database.row_factory, read = sqlite3.Row, read_parquet(tables)
             for file in sorted(out.glob("*.csv")):
-                wanted = read_parquet(tables / (file.stem + ".parquet"))[1]
+                wanted = read[file.stem][1]
                 found = [dict(row) for row in database.execute(f"SELECT * FROM {file.stem}")]
                 without_nan = [{name: None if value != value else value for name, value in row.items()} for row in wanted]
                 self.assertEqual(found, without_nan, file.name)  # SQLite has no NaN

@@ -156,18 +156,18 @@ class PythonTest(ProgramTest):
         return rows(self.folder / out / "curve.csv") if (self.folder / out / "curve.csv").exists() else []
 
     def small(self, gradient="pass", evaluate="pass", **keys):
-        """Runs a class that does this, beside two runs of a sweep that do not; its class, and the runs."""
+        """Runs a class that does this, beside a run of a sweep that does not; its class, and the runs."""
         text = SMALL_CLASS.format(gradient=f'if self.does.get("bad"): {gradient}', evaluate=f'if self.does.get("bad"): {evaluate}')
         (self.folder / "model.py").write_text(text, encoding="utf-8")
         model = {"kind": "python", "file": "model.py", "class": "Net", "arguments": {"bad": False}, **keys}
-        return changed(TRAINED, model=model, replicas=1, stop={"updates": 4}, protocol={"kind": "sync"}, sweep={"model.arguments.bad": [False, True, 0]})
+        return changed(TRAINED, model=model, replicas=1, stop={"updates": 4}, protocol={"kind": "sync"}, sweep={"model.arguments.bad": [True, False]})
 
     def check_failed(self, text, status=1, **small):
         scenario = self.small(**small)
         self.trained(scenario, status=status)
         self.assertIn(f"{self.folder / 'model.py'}:{text}", self.told.replace("/private", ""))
         by = {row["model.arguments.bad"]: row["status"] for row in rows(self.folder / "out/runs.csv")}
-        self.assertEqual((by["false"], by["0"]), ("finished", "finished"))
+        self.assertEqual(by["false"], "finished")
         return by.get("true")
 
     def test_softmax_in_numpy_is_the_softmax_under_every_kind_of_protocol(self):
@@ -363,7 +363,8 @@ class Net:
         self.call("validate", "scenario.json")
         self.call("theory", "scenario.json")
         self.call("collect", "out", "--out", "collected")
-        self.call("plot", "out")
+        if os.environ.get("GRADRACE_LONG"):
+            self.call("plot", "out")
         self.call("report", "out")
         self.assertFalse(mark.exists())
 
