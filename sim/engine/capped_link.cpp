@@ -21,6 +21,7 @@ CappedLink::Group& CappedLink::begin(std::uint32_t rank) {
   if (spare_.empty()) {
     spare_.push_back(static_cast<std::uint32_t>(groups_.size()));
     groups_.emplace_back();
+    overtaken_.emplace_back();
   }
   group_of_[rank] = spare_.back();
   spare_.pop_back();
@@ -37,32 +38,68 @@ void CappedLink::enter(std::uint32_t learner, double bytes, double now, std::uin
   advance(now);
   Group& its = ranks_.contains(rank) ? group(rank) : begin(rank);
   insert(its, learner, carried(its) + bytes);
-  if (its.first == learner) {
-    if (its.transfers > 1) ends(its).remove(transfers_[learner].after);
+  if (first_of(its) == learner) {
+    if (its.transfers > 1) ends(its).remove(its.listed);
     list(its);
   }
   its.capped ? sum_ += caps_[rank] : ++sharers_;
   share();
 }
 
-/// Behind all that end no later: where all are of one size, these are the others.
 void CappedLink::insert(Group& group, std::uint32_t learner, double end) {
-  std::uint32_t before = group.last;
-  while (before != none && transfers_[before].end > end) before = transfers_[before].before;
-  std::uint32_t& after = before == none ? group.first : transfers_[before].after;
-  transfers_[learner] = {end, before, after};
-  (after == none ? group.last : transfers_[after].before) = learner;
-  after = learner;
   ++group.transfers;
+  if (group.overtaken || (group.last != none && transfers_[group.last].end > end)) [[unlikely]]
+    if (overtake(group, learner, end)) return;
+  transfers_[learner] = {end, group.last, none};
+  (group.last == none ? group.first : transfers_[group.last].after) = learner;
+  group.last = learner;
+}
+
+/// Whether it ends before one of the others, none of which began later.
+bool CappedLink::overtake(Group& group, std::uint32_t learner, double end) {
+  auto& [longest, by] = overtaken(group);
+  if (!group.overtaken) longest = transfers_[group.last].end;
+  if (longest <= end) {
+    longest = end;
+    return false;
+  }
+  group.overtaken = true;
+  transfers_[learner] = {end, overtakes, overtakers_};
+  by.push({end, overtakers_++, learner});
+  return true;
+}
+
+/// None that has been given up is the first of those that overtake.
+void CappedLink::forget_gone(Group& group) {
+  Overtakers& by = overtaken(group).by;
+  const auto is_gone = [this](const Overtakers::Transfer& one) {
+    const Transfer& its = transfers_[one.learner];
+    return its.before != overtakes || its.after != one.number;
+  };
+  while (!by.empty() && is_gone(by.first())) by.pop();
+  group.overtaken = !by.empty();
+}
+
+std::uint32_t CappedLink::first_of(const Group& group) {
+  if (!group.overtaken) [[likely]]
+    return group.first;
+  const Overtakers::Transfer& first = overtaken(group).by.first();
+  const bool is_first = group.first == none || first.end < transfers_[group.first].end;
+  return is_first ? first.learner : group.first;
 }
 
 void CappedLink::erase(Group& group, std::uint32_t learner) {
   const auto [end, before, after] = std::exchange(transfers_[learner], {});
-  if (before == none) ends(group).remove(learner);
-  (before == none ? group.first : transfers_[before].after) = after;
-  (after == none ? group.last : transfers_[after].before) = before;
+  if (before != overtakes) [[likely]] {
+    (before == none ? group.first : transfers_[before].after) = after;
+    (after == none ? group.last : transfers_[after].before) = before;
+  } else {
+    forget_gone(group);
+  }
   --group.transfers;
-  if (before == none && after != none) list(group);
+  if (group.listed != learner) return;
+  ends(group).remove(learner);
+  if (group.transfers > 0) list(group);
 }
 
 double CappedLink::next_end() const {
@@ -106,7 +143,7 @@ void CappedLink::clear(double now) {
   advance(now);
   for (std::uint32_t rank = 0; (rank = ranks_.from(rank)) != ranks_.end();) {
     Group& its = group(rank);
-    while (its.first != none) erase(its, its.first);
+    while (its.transfers > 0) erase(its, its.listed);
     empty(its);
   }
   level_ = ranks_.end();
@@ -118,10 +155,11 @@ double CappedLink::carried(const Group& group) const {
   return group.carried + (clock(group) - group.since) * (group.capped ? caps_[group.rank] : 1);
 }
 
-void CappedLink::list(const Group& group) {
-  const double left = transfers_[group.first].end - group.carried;
+void CappedLink::list(Group& group) {
+  group.listed = first_of(group);
+  const double left = transfers_[group.listed].end - group.carried;
   const double end = group.since + left / (group.capped ? caps_[group.rank] : 1);
-  ends(group).set({end, group.rank, group.first});
+  ends(group).set({end, group.rank, group.listed});
 }
 
 void CappedLink::shrink(Group& group) {
@@ -141,7 +179,7 @@ void CappedLink::empty(const Group& group) {
 
 void CappedLink::turn(std::uint32_t rank, bool capped) {
   Group& its = group(rank);
-  ends(its).remove(its.first);
+  ends(its).remove(its.listed);
   its.carried = carried(its);
   its.capped = capped;
   its.since = clock(its);

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/engine/overtakers.h"
 #include "sim/engine/rank_set.h"
 #include "sim/engine/slot_heap.h"
 
@@ -18,9 +19,9 @@ namespace gradrace {
 ///     rate = min(cap, level),  level: where the rates' sum is the bandwidth
 ///
 /// Transfers of one cap are a group.  Groups below the level end at times that are known; those
-/// above get the same bytes, and end when these have become so many.  A change costs O(1) for its
-/// group and for each that the level passes, and O(log groups) for the ends; where messages are of
-/// one size, as a transfer that begins is then its group's last.
+/// above get the same bytes, and end when these have become so many.  A change costs O(1) for each
+/// group that the level passes, and O(log groups) for the ends; for its own group O(1), or O(log
+/// transfers) where it ends before others of it that began earlier.
 class CappedLink {
  public:
   /// caps: all that there may be, ascending; must outlive this.
@@ -56,9 +57,11 @@ class CappedLink {
   double busy(double now) const { return busy_ + (now - last_) * used_; }
 
  private:
+  static constexpr std::uint32_t overtakes = none - 1;
   struct Transfer {
     double end = -1;                            // of carried; < 0: there is none
-    std::uint32_t before = none, after = none;  // whose its neighbours in the group are
+    std::uint32_t before = none, after = none;  // whose its neighbours in the group are; or
+                                                // `overtakes`, and its number among those
   };
   /// Each of its transfers had got `carried` when its clock was `since`: time, where it is capped,
   /// else shared_.
@@ -66,18 +69,28 @@ class CappedLink {
     double carried = 0, since = 0;
     std::uint32_t rank = 0;  // of its cap, where it has transfers
     std::uint32_t transfers = 0;
-    std::uint32_t first = none, last = none;  // whose they are, in the order of their ends
+    std::uint32_t first = none, last = none;  // whose they are, in the order of their ends,
+    std::uint32_t listed = none;              // and whose is the first of all
     bool capped = false;
+    bool overtaken = false;  // some end before others that began earlier
+  };
+  struct Overtaken {
+    double longest = 0;  // of the ends of the others since there are any
+    Overtakers by = {};  // and such as have been given up
   };
   Group& group(std::uint32_t rank) { return groups_[group_of_[rank]]; }
   double clock(const Group& group) const { return group.capped ? last_ : shared_; }
   double carried(const Group& group) const;
   SlotHeap& ends(const Group& group) { return group.capped ? capped_ends_ : shared_ends_; }
   Group& begin(std::uint32_t rank);
+  Overtaken& overtaken(const Group& group) { return overtaken_[group_of_[group.rank]]; }
   void insert(Group& group, std::uint32_t learner, double end);
+  bool overtake(Group& group, std::uint32_t learner, double end);
+  void forget_gone(Group& group);
+  std::uint32_t first_of(const Group& group);
   void erase(Group& group, std::uint32_t learner);
   /// Has its first transfer's end among those of its kind.
-  void list(const Group& group);
+  void list(Group& group);
   /// One of the group's transfers has gone.
   void shrink(Group& group);
   void empty(const Group& group);
@@ -91,6 +104,7 @@ class CappedLink {
   const std::span<const double> caps_;
   std::vector<Transfer> transfers_;  // [learner]
   std::vector<Group> groups_;
+  std::vector<Overtaken> overtaken_;     // of those, likewise
   std::vector<std::uint32_t> spare_;     // groups without transfers
   RankSet ranks_;                        // of groups with transfers
   std::vector<std::uint32_t> group_of_;  // [rank]: of one of ranks_
@@ -104,6 +118,7 @@ class CappedLink {
   double used_ = 0;          // share of the bandwidth, from then on
   std::size_t changes_ = 0;  // of sum_ since it was summed anew
   std::uint32_t soon_ = none;
+  std::uint32_t overtakers_ = 0;  // so far
 };
 
 }  // namespace gradrace
