@@ -168,18 +168,20 @@ void Transit::pull(std::uint32_t learner, std::uint32_t shard, double now) {
   const Carriage& carried = carried_[way.plan];
   const double whole = way.lacks == Way::none ? carried.down : bytes_lacking(way);
   const double bytes = whole * shards_[shard].part;
-  totals_[learner].received += shards() == 1 ? whole : bytes;
   if (is_by_layer()) [[unlikely]] {
-    overlaps_[learner] = {.bytes = bytes};
+    overlaps_[learner] = {.bytes = whole};
     return pull_layer(learner, now);
   }
+  totals_[learner].received += shards() == 1 ? whole : bytes;
   fetch(outgoing_->begin(learner, shard, bytes, now));
 }
 
 void Transit::pull_layer(std::uint32_t learner, double now) {
   const Overlap& its = overlaps_[learner];
+  const double share = pulls_[its.next].share;
   ways_[learner].coming = 1;
-  outgoing_->begin(learner, 0, its.bytes * pulls_[its.next].share, now);
+  totals_[learner].received += its.bytes * share;
+  outgoing_->begin(learner, 0, its.bytes * shards_[0].part * share, now);
 }
 
 /// A layer of the model has come; whether it was the last.
@@ -272,12 +274,12 @@ Happening Transit::push(std::uint32_t learner, double now) {
 }
 
 void Transit::send_off(std::uint32_t learner, double bytes, double now) {
-  totals_[learner].sent += bytes;
   ++totals_[learner].messages;
   if (is_by_layer()) [[unlikely]] {
-    overlaps_[learner].bytes = bytes * shards_[0].part;
+    overlaps_[learner].bytes = bytes;
     return push_layer(learner, now);
   }
+  totals_[learner].sent += bytes;
   if (shards() > 1) incoming_->expect(learner, shards(), now);
   std::uint32_t shard = 0;
   do {
@@ -302,7 +304,9 @@ void Transit::await_layer(std::uint32_t learner, double now) {
 
 void Transit::push_layer(std::uint32_t learner, double now) {
   Overlap& its = overlaps_[learner];
-  incoming_->begin(learner, 0, its.bytes * pushes_[its.next++].share, now);
+  const double share = pushes_[its.next++].share;
+  totals_[learner].sent += its.bytes * share;
+  incoming_->begin(learner, 0, its.bytes * shards_[0].part * share, now);
 }
 
 /// Of what it pushes, from its.since on.

@@ -286,6 +286,12 @@ TEST_CASE("layers: with a server a cancelled minibatch is accounted for until th
   CHECK(its.busy == doctest::Approx(0.25));
   CHECK(its.exchanged.communicating == doctest::Approx(9.25));
   CHECK(its.exchanged.hidden == doctest::Approx(0.25));
+  // The first is done at 6.5.  The second has its model at 4 / 1.9, and the last layer's gradient
+  // at 3 more, which is on its way until 3 / 1.9 later, 6.7: that of the first one has not left.
+  // The next model's first layer comes then.
+  its = second({{1, 1, 0}, {1, 3, 0}}, R"("bandwidth": [4, 1.9])");
+  CHECK(its.exchanged.sent == 3);
+  CHECK(its.exchanged.received == 4 + 1);
 }
 
 TEST_CASE("layers: one layer goes between server and learners as a whole, byte for byte") {
