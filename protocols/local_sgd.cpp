@@ -114,7 +114,16 @@ class LocalSgd final : public PeerProtocol {
     go_on(peers);
   }
 
-  void on_timer(Peers& peers) override { buckets_.go_on(peers); }
+  void on_timer(Peers& peers) override {
+    if (last_.empty()) {
+      buckets_.go_on(peers);
+      return;
+    }
+    for (const std::uint32_t learner : last_) buckets_.begun(peers, learner);
+    in_last_ += last_.size();
+    last_.clear();
+    if (in_last_ == learners_) buckets_.await(peers, false);
+  }
 
   void on_exchange(Peers& peers, std::uint32_t) override {
     if (buckets_.ended(peers) && buckets_.await(peers, are_done(peers))) average(peers);
@@ -137,9 +146,7 @@ class LocalSgd final : public PeerProtocol {
     const std::size_t first = state_ == MomentumState::kept, last = config_.has_outer ? 2 : 1;
     return {.needs_evaluations = period_.follows_loss(),
             .needs_epochs = period_.goes_by_epochs(),
-            .no_phase = period_.differs()             ? "tau"
-                        : config_.buckets.buckets > 1 ? "buckets"
-                                                      : "",
+            .no_phase = period_.differs() ? "tau" : "",
             .together = true,
             .sends_messages = true,
             .parts = config_.buckets.parts(),
@@ -196,17 +203,19 @@ class LocalSgd final : public PeerProtocol {
     steps_.assign(learners_, 0);
     buckets_.start();
     in_last_ = 0;
+    last_.clear();
     peers.compute_all();
     overlaps_ = buckets_.begins_early();
     if (!overlaps_) return;
     for (const std::uint32_t learner : peers.present()) look(peers, learner);
   }
 
-  /// Whether the minibatch that the learner has begun is the last of its round.
+  /// Whether the minibatch that the learner begins is the last of its round: when it is due is
+  /// known once it has begun.
   void look(Peers& peers, std::uint32_t learner) {
     if (!overlaps_ || steps_[learner] + 1 < tau_[learner]) return;
-    buckets_.begun(peers, learner);
-    if (++in_last_ == learners_) buckets_.await(peers, false);
+    last_.push_back(learner);
+    peers.timer(peers.time());
   }
 
   bool are_done(const Peers& peers) const { return waiting_ >= peers.present().size(); }
@@ -263,8 +272,9 @@ class LocalSgd final : public PeerProtocol {
   std::vector<std::uint32_t> steps_;  // [learner], since the average
   std::size_t waiting_ = 0;
   Buckets buckets_;
-  bool overlaps_ = false;      // the exchange, with computing
-  std::uint32_t in_last_ = 0;  // learners in their last minibatch of the round, or beyond
+  bool overlaps_ = false;            // the exchange, with computing
+  std::size_t in_last_ = 0;          // learners in their last minibatch of the round, or beyond,
+  std::vector<std::uint32_t> last_;  // and those that begin it now
 };
 
 void visit_outer(Fields& fields, Config& config) {

@@ -125,10 +125,10 @@ class Peers {
   /// place of what the network says.
   virtual std::uint32_t pair(std::uint32_t a, std::uint32_t b, std::optional<double> time = {},
                              double share = 1) = 0;
-  /// The learner gets the models of those that it hears, and sends its own to as many, by whom it
-  /// is heard.
+  /// The learner gets the models, or such a share of their bytes, of those that it hears, and sends
+  /// its own to as many, by whom it is heard.
   virtual std::uint32_t gossip(std::uint32_t learner, std::span<const std::uint32_t> hears,
-                               std::span<const std::uint32_t> heard_by) = 0;
+                               std::span<const std::uint32_t> heard_by, double share = 1) = 0;
   /// A model goes from the learner to a coordinator, a place that is no learner, or comes from
   /// there.
   virtual std::uint32_t message(std::uint32_t learner, Towards towards) = 0;

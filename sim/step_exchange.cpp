@@ -63,8 +63,9 @@ double time_of(const StepExchange& exchange, const Conditions& conditions) {
   return exchange.holds ? longest / 2 : longest;
 }
 
-std::optional<Estimate> step_time(std::span<const StepExchange> exchanges, double backward_pass,
-                                  const Conditions& conditions) {
+std::optional<double> step_time(std::span<const StepExchange> exchanges,
+                                std::span<const double> times, double backward_pass,
+                                const Conditions& conditions) {
   std::vector<Line> computing{{}}, channel{{}};
   double done = 0;
   const auto compute = [&](double until) {
@@ -73,13 +74,19 @@ std::optional<Estimate> step_time(std::span<const StepExchange> exchanges, doubl
     channel.insert(channel.end(), computing.begin(), computing.end());
     channel = upper(std::move(channel));
   };
-  for (const StepExchange& exchange : exchanges) {
-    compute(exchange.begins(backward_pass));
-    const double time = time_of(exchange, conditions);
-    for (Line& line : channel) line.constant += time;
-    if (exchange.holds) computing = channel;
+  for (std::size_t i = 0; i < exchanges.size(); ++i) {
+    compute(exchanges[i].begins(backward_pass));
+    for (Line& line : channel) line.constant += times[i];
+    if (exchanges[i].holds) computing = channel;
   }
   compute(1);
+  return mean_of(channel, conditions);
+}
+
+std::optional<Estimate> step_time(std::span<const StepExchange> exchanges, double backward_pass,
+                                  const Conditions& conditions) {
+  std::vector<double> times;
+  for (const StepExchange& exchange : exchanges) times.push_back(time_of(exchange, conditions));
   const PeerNetwork* network = conditions.network;
   const bool shares_cards = network && network->per_node > 0 && network->regions.empty() &&
                             network->shared &&
@@ -87,7 +94,7 @@ std::optional<Estimate> step_time(std::span<const StepExchange> exchanges, doubl
                               return exchange.groups(conditions.learners) > 1;
                             });
   const bool sets_up = network && network->communicator_setup > 0;
-  return estimate(mean_of(channel, conditions),
+  return estimate(step_time(exchanges, times, backward_pass, conditions),
                   shares_cards || sets_up ? Basis::lower : Basis::exact);
 }
 

@@ -34,6 +34,11 @@ struct StepExchange {
 /// The time of one, undisturbed.
 double time_of(const StepExchange& exchange, const Conditions& conditions);
 
+/// The mean time of a step whose exchanges take those times, one after another; see the next.
+std::optional<double> step_time(std::span<const StepExchange> exchanges,
+                                std::span<const double> times, double backward_pass,
+                                const Conditions& conditions);
+
 /// The mean time of a step.  If the slowest learner's minibatch takes M, the step takes the longest
 /// of some a + s M, one for each exchange before which nothing waits.
 std::optional<Estimate> step_time(std::span<const StepExchange> exchanges, double backward_pass,

@@ -32,6 +32,11 @@ class Buckets {
     std::uint32_t parts() const {
       return of_layers ? static_cast<std::uint32_t>(of_layers->size()) : buckets;
     }
+    StepExchange part(std::uint32_t number) const {
+      if (of_layers) return (*of_layers)[number];
+      const double B = buckets;
+      return {.backward = (number + 1) / B, .share = 1 / B};
+    }
   };
   static void visit(Fields& fields, Config& config, const Setting& setting,
                     std::string_view of_buckets) {
@@ -65,9 +70,10 @@ class Buckets {
   /// Whether anything begins before all have computed.
   bool begins_early() const { return !waits_for_all(); }
 
-  /// The learner has begun its own.
+  /// The learner has begun its own, now.
   void begun(const Peers& peers, std::uint32_t learner) {
-    const double due = peers.due(learner), length = due - peers.time();
+    const double due = peers.computing(learner) ? peers.due(learner) : peers.time();
+    const double length = due - peers.time();
     for (std::uint32_t number = 0; number < config_.parts(); ++number) {
       const double there = part(number).begins(config_.backward);
       ready_[number] = std::max(ready_[number], peers.time() + there * length);
@@ -145,11 +151,7 @@ class Buckets {
   }
 
  private:
-  StepExchange part(std::uint32_t number) const {
-    if (config_.of_layers) return (*config_.of_layers)[number];
-    const double B = config_.buckets;
-    return {.backward = (number + 1) / B, .share = share()};
-  }
+  StepExchange part(std::uint32_t number) const { return config_.part(number); }
   /// What comes next; of other things the timer tells.
   bool waits_for_all() const {
     if (held_ > 0) return false;

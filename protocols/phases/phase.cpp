@@ -188,7 +188,9 @@ Phases::Phases(std::vector<Phase> phases) : phases_(std::move(phases)) {
 }
 
 Traits Phases::traits() const {
-  Traits all{.together = phases_.front().protocol()->traits().together, .one_value = true};
+  Traits all{.together = phases_.front().protocol()->traits().together,
+             .one_value = true,
+             .by_layer = true};
   for (const Phase& phase : phases_) {
     const Traits its = phase.protocol()->traits();
     all.needs_evaluations |= its.needs_evaluations || phase.ends.interval < Phase::Ends::never;
@@ -196,6 +198,7 @@ Traits Phases::traits() const {
     all.pauses |= its.pauses || phase.costs.any();
     all.asks_for_groups |= its.asks_for_groups;
     all.one_value &= its.one_value;
+    all.by_layer &= its.by_layer;
   }
   return all;
 }

@@ -140,8 +140,8 @@ class PhasePeers final : public Peers {
     return over_ ? spare_ : begun(peers_->pair(a, b, time, share));
   }
   std::uint32_t gossip(std::uint32_t learner, std::span<const std::uint32_t> hears,
-                       std::span<const std::uint32_t> heard_by) override {
-    return over_ ? spare_ : begun(peers_->gossip(learner, hears, heard_by));
+                       std::span<const std::uint32_t> heard_by, double share) override {
+    return over_ ? spare_ : begun(peers_->gossip(learner, hears, heard_by, share));
   }
   std::uint32_t message(std::uint32_t learner, Towards towards) override {
     return over_ ? spare_ : begun(peers_->message(learner, towards));

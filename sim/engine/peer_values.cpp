@@ -481,8 +481,9 @@ std::uint32_t PeerValues::pair(std::uint32_t a, std::uint32_t b, std::optional<d
 }
 
 std::uint32_t PeerValues::gossip(std::uint32_t learner, std::span<const std::uint32_t> hears,
-                                 std::span<const std::uint32_t> heard_by) {
-  return begin_now({ExchangeKind::gossip, model_bytes()}, {&learner, 1}, hears, heard_by, 0);
+                                 std::span<const std::uint32_t> heard_by, double share) {
+  return begin_now({ExchangeKind::gossip, share * model_bytes()}, {&learner, 1}, hears, heard_by,
+                   0);
 }
 
 std::uint32_t PeerValues::message(std::uint32_t learner, Towards towards) {

@@ -111,7 +111,7 @@ class PeerValues final : public Owner, private Peers {
   std::uint32_t pair(std::uint32_t a, std::uint32_t b, std::optional<double> time,
                      double share) override;
   std::uint32_t gossip(std::uint32_t learner, std::span<const std::uint32_t> hears,
-                       std::span<const std::uint32_t> heard_by) override;
+                       std::span<const std::uint32_t> heard_by, double share) override;
   std::uint32_t message(std::uint32_t learner, Towards towards) override;
   std::span<const std::uint32_t> members(std::uint32_t exchange) const override {
     return members_[exchange];

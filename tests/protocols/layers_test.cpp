@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <random>
 #include <ranges>
 #include <string>
 #include <vector>
 
+#include "protocols/groups/graph.h"
 #include "tests/support/iteration_time.h"
 #include "tests/support/race_text.h"
 #include "tests/support/schedule.h"
@@ -105,13 +107,79 @@ double step_with_server(const std::vector<Layer>& layers, double length, double 
   return std::max(t, channel);
 }
 
+/// Learners that exchange with neighbours; minibatches of learner i take lengths[i].
+struct Gossip {
+  std::vector<Layer> layers;
+  std::vector<double> lengths;
+  Graph graph;
+  bool weights_first, combine_first;
+  double backward, latency, byte;
+
+  /// When update n is made: the recurrence of Das et al. for each learner's link, which takes a
+  /// layer when the learner and all that it hears have it.
+  double time_of(std::uint32_t updates) const {
+    const auto P = static_cast<std::uint32_t>(lengths.size());
+    std::vector<double> there, bytes;  // of the backward pass, from the last layer on
+    double work = 0, done = 0;
+    for (const Layer& layer : layers) work += layer.flop;
+    for (const Layer& layer : std::views::reverse(layers)) {
+      if (layer.parameter_bytes > 0) {
+        const double half = weights_first ? layer.flop / 2 : 0;
+        there.push_back(1 - backward + backward * (done + layer.flop - half) / work);
+        bytes.push_back(layer.parameter_bytes);
+      }
+      done += layer.flop;
+    }
+    const bool ends_early = there.back() < 1 - 1e-9;
+    std::vector<double> begin(P, 0.0), channel(P, 0.0);
+    std::vector<std::vector<double>> shown(P, std::vector<double>(there.size(), 0.0));
+    for (std::uint32_t step = 0;; ++step) {
+      double made = 0;
+      if (!combine_first) {
+        for (std::uint32_t i = 0; i < P; ++i) {
+          for (std::size_t b = 0; b < there.size(); ++b)
+            shown[i][b] = begin[i] + there[b] * lengths[i];
+          made = std::max(made, begin[i] + lengths[i]);
+        }
+        if (step + 1 == updates) return made;
+      }
+      std::vector<double> next = begin;
+      auto next_shown = shown;
+      for (std::uint32_t i = 0; i < P; ++i) {
+        const auto heard = graph.hears(i);
+        for (std::size_t b = 0; b < there.size(); ++b) {
+          double from = std::max(channel[i], shown[i][b]);
+          for (const std::uint32_t j : heard) from = std::max(from, shown[j][b]);
+          channel[i] = from + latency + static_cast<double>(heard.size()) * bytes[b] * byte;
+          next_shown[i][b] = std::max(channel[i], begin[i] + there[b] * lengths[i]);
+        }
+        next[i] = std::max(channel[i], begin[i] + lengths[i]);
+        if (ends_early)
+          for (const std::uint32_t j : heard)
+            next[i] = std::max(next[i], begin[j] + (combine_first ? 0 : lengths[j]));
+      }
+      begin = next;
+      shown = next_shown;
+      if (combine_first && step + 1 == updates) return std::ranges::max(begin);
+    }
+  }
+};
+
+std::string lists(const std::vector<double>& numbers) {
+  std::string text;
+  for (const double number : numbers) text += (text.empty() ? "" : ", ") + std::to_string(number);
+  return "[" + text + "]";
+}
+
 }  // namespace
 
 TEST_CASE("layers: equal ones are exchanged as buckets are, and one as a whole, byte for byte") {
   for (const std::string topology :
        {R"("topology": "mesh", "latency": 0.01, "bandwidth": 9000)",
         R"("topology": "nodes", "per_node": 2, "between": {"bandwidth": 7000})"}) {
-    for (const std::string kind : {R"("all-reduce")", R"("local-sgd", "tau": 3)"}) {
+    for (const std::string kind :
+         {R"("all-reduce")", R"("local-sgd", "tau": 3)", R"("d-psgd", "graph": "ring")",
+          R"("d-psgd", "graph": "exponential", "order": "combine-first")"}) {
       for (const std::size_t parts : {1u, 5u}) {
         const std::string backward = parts > 1 ? R"("backward": 0.7)" : R"("backward": 0.6667)";
         const std::string in = R"(, "buckets": )" + std::to_string(parts);
@@ -197,6 +265,116 @@ TEST_CASE("layers: of local steps the last hides what the recurrence says, and t
     CHECK(theory->basis == Basis::exact);
     CHECK(theory->value == doctest::Approx(round / 5).epsilon(1e-12));
   }
+}
+
+TEST_CASE("layers: neighbours exchange as the recurrence of each one's link says, at random") {
+  std::mt19937_64 random(9);
+  const auto real = [&random](double low, double high) {
+    return low + (high - low) * static_cast<double>(random() % 1000) / 1000;
+  };
+  for (int i = 0; i < 120; ++i) {
+    CAPTURE(i);
+    const std::string kinds[] = {"ring", "exponential", "complete", "torus"};
+    const std::string kind = kinds[i % 4];
+    const auto P = static_cast<std::uint32_t>(kind == "torus" ? 9 : 3 + random() % 7);
+    Gossip gossip{{}, {}, Graph(kind, P), random() % 2 > 0, random() % 2 > 0, real(0.2, 0.9), 0, 0};
+    for (std::size_t layers = 1 + random() % 5; layers > 0; --layers)
+      gossip.layers.push_back({std::floor(real(1, 9)), std::floor(real(1, 900)), 0});
+    if (random() % 3 == 0) gossip.layers.front().parameter_bytes = 0;
+    gossip.layers.push_back({2, 30, 0});
+    std::vector<double> speeds;
+    const bool alike = random() % 3 == 0;
+    for (std::uint32_t learner = 0; learner < P; ++learner) {
+      speeds.push_back(alike ? 1 : std::floor(real(1, 9)) / 4);
+      gossip.lengths.push_back(1 / speeds.back());
+    }
+    gossip.latency = random() % 2 > 0 ? 0.0625 : 0;
+    const double bandwidth = std::floor(real(500, 9000));
+    gossip.byte = 1 / bandwidth;
+    const Race race =
+        race_by_layer(gossip.layers, P, gossip.weights_first ? R"(, "weights_first": true)" : "",
+                      one + R"(, "speeds": )" + lists(speeds),
+                      R"("backward": )" + std::to_string(gossip.backward),
+                      R"("topology": "mesh", "latency": )" + std::to_string(gossip.latency) +
+                          R"(, "bandwidth": )" + std::to_string(bandwidth),
+                      R"("d-psgd", "graph": ")" + kind +
+                          (gossip.combine_first ? R"(", "order": "combine-first")" : "\""));
+    const RunRecord record = run_timing(race);
+    CHECK(record.totals.time == doctest::Approx(gossip.time_of(50)).epsilon(1e-12));
+    if (!alike) continue;
+    const auto theory = theory_of(race).iteration_time;
+    REQUIRE(theory);
+    CHECK(theory->basis == Basis::exact);
+    const double period = (gossip.time_of(400) - gossip.time_of(200)) / 200;
+    CHECK(theory->value == doctest::Approx(period).epsilon(1e-9));
+  }
+}
+
+// Four learners in a ring; layers of 1 and 3 bytes, two neighbours, a byte takes 1/4: 1.5 and 0.5.
+// The backward pass of 4, of 6, has the last layer at 4: it is in at 5.5, the first one at 6.5.
+// Combine-first all is in at 2, 2 before the last layer is made: steps of 6.
+TEST_CASE("layers: neighbours exchange them, worked by hand") {
+  const auto run = [](const std::string& order) {
+    return run_timing(race_by_layer(
+        {{1, 1, 0}, {1, 3, 0}}, 4, "", R"({"distribution": "deterministic", "value": 6})", "",
+        R"("topology": "mesh", "bandwidth": 4)", R"("d-psgd", "graph": "ring")" + order));
+  };
+  const RunRecord adapts = run("");
+  CHECK(adapts.totals.time == doctest::Approx(49 * 6.5 + 6).epsilon(1e-12));
+  CHECK(adapts.learners[0].exchanged.hidden == doctest::Approx(50 * 1.5).epsilon(1e-12));
+  CHECK(adapts.learners[0].exchanged.communicating == doctest::Approx(49 * 0.5).epsilon(1e-12));
+  CHECK(adapts.learners[0].exchanged.messages == 50 * 2 * 2);
+  const RunRecord combines = run(R"(, "order": "combine-first")");
+  CHECK(combines.totals.time == doctest::Approx(50 * 6).epsilon(1e-12));
+  CHECK(combines.learners[0].exchanged.communicating == 0);
+}
+
+TEST_CASE("layers: theory of neighbours holds with random runtimes") {
+  const std::string gamma = R"({"distribution": "gamma", "mean": 0.3, "cv": 0.5})";
+  const std::string mesh = R"("topology": "mesh", "latency": 0.002, "bandwidth": 9000)";
+  for (const std::string graph : {R"("complete")", R"("ring")"}) {
+    for (const std::string order : {R"("adapt-first")", R"("combine-first")"}) {
+      Race race = race_by_layer(four, 8, R"(, "weights_first": true)", gamma, "", mesh,
+                                R"("d-psgd", "graph": )" + graph + R"(, "order": )" + order);
+      race.stop.updates = 600;
+      const auto theory = theory_of(race).iteration_time;
+      REQUIRE(theory);
+      const bool exact = graph == R"("complete")" && order == R"("adapt-first")";
+      CHECK(theory->basis == (exact ? Basis::exact : Basis::lower));
+      if (exact)
+        check_iteration_time(race, theory->value);
+      else
+        CHECK(iteration_time(run_timing(race)) > theory->value);
+    }
+  }
+}
+
+TEST_CASE("layers: a switch of protocols exchanges them in each phase") {
+  const std::vector<double> all(4, 8);
+  const auto time = [](const std::string& first, const std::string& then) {
+    const std::string phases = R"("phases": [{"protocol": {)" + first +
+                               R"(}, "end": {"updates": 10}}, {"protocol": {)" + then + "}}]";
+    Race race =
+        race_by_layer(four, 8, "", one, phases,
+                      R"("topology": "mesh", "latency": 0.002, "bandwidth": 4000)", R"("switch")");
+    race.stop.updates = 25;
+    return run_timing(race).totals.time;
+  };
+  const std::string reduce = R"("kind": "all-reduce", "backward": 0.6)",
+                    local = R"("kind": "local-sgd", "tau": 5, "backward": 0.6)",
+                    gossip = R"("kind": "d-psgd", "graph": "ring", "backward": 0.6)";
+  const double step = step_of(four, 8, 0, false, all), join = ring(8, 960);
+  CHECK(time(reduce, local) ==
+        doctest::Approx(10 * step + join + 2 * (4 + step) + 5).epsilon(1e-12));
+  CHECK(time(local, reduce) == doctest::Approx(4 + step + 5 + join + 15 * step).epsilon(1e-12));
+  // The tenth update ends the phase; layer 0's exchanges have begun of learners all whose
+  // neighbours have it before the last one, in the order of their numbers.
+  const double of_neighbours =
+      Gossip{four,      std::vector<double>(8, 1), Graph("ring", 8), false, false, 0.6, 0.002,
+             1 / 4000.0}
+          .time_of(10);
+  CHECK(time(gossip, reduce) ==
+        doctest::Approx(of_neighbours + 0.002 + 2 * 40 / 4000.0 + join + 15 * step).epsilon(1e-12));
 }
 
 TEST_CASE("layers: theory of random runtimes holds, also where layers are divided") {

@@ -159,7 +159,11 @@ TEST_CASE("switch without a server: one phase, or an end that never comes, is th
     const std::string cluster = R"("learners": 4, "runtime": )" + exponential + network;
     for (const std::string& protocol :
          {in_step, std::string(R"({"kind": "all-reduce", "buckets": 3})"), local, ring, combined,
-          groups, std::string(R"({"kind": "local-sgd", "tau": 2, "outer": {"momentum": 0.5}})")}) {
+          groups, std::string(R"({"kind": "local-sgd", "tau": 2, "outer": {"momentum": 0.5}})"),
+          std::string(R"({"kind": "local-sgd", "tau": 3, "buckets": 2})"),
+          std::string(R"({"kind": "d-psgd", "graph": "ring", "buckets": 2})"),
+          std::string(R"({"kind": "d-psgd", "graph": "ring", "order": "combine-first",
+                          "buckets": 3})")}) {
       CAPTURE(protocol);
       const RaceRecord plain = trained(protocol, softmax, rest, cluster);
       check_equal(trained(switching(phase(protocol)), softmax, rest, cluster), plain);

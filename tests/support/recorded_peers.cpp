@@ -81,8 +81,9 @@ class RecordedPeers final : public Peers {
     note(PeerOrder::Kind::pair, members);
     return peers_.pair(a, b, time, share);
   }
-  std::uint32_t gossip(std::uint32_t learner, Members hears, Members heard_by) override {
-    return peers_.gossip(learner, hears, heard_by);
+  std::uint32_t gossip(std::uint32_t learner, Members hears, Members heard_by,
+                       double share) override {
+    return peers_.gossip(learner, hears, heard_by, share);
   }
   std::uint32_t message(std::uint32_t learner, Towards towards) override {
     const bool up = towards == Towards::coordinator;

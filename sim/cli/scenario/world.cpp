@@ -115,11 +115,17 @@ bool divides_layers(const AnyProtocol& protocol) {
 
 void check_layers(Fields& fields, const Point& point, const AnyProtocol& protocol) {
   const std::string key = "cluster.network.layers";
+  const bool is_switch = !protocol->changes().empty();
   if (!is_by_layer(protocol))
-    fields.complain(key, "are exchanged one by one, and this protocol exchanges whole models",
-                    "without it; or " + protocols_with(is_by_layer));
+    fields.complain(
+        key,
+        std::string("leave one by one while the backward pass makes them, and ") +
+            (is_switch ? "a phase's learners" : "these learners") +
+            " exchange whole models, in groups or pairs that form when it has ended, or models "
+            "that it does not make",
+        "without it; or " + protocols_with(is_by_layer) + ", or a switch between those");
   const Layers& layers = *point.cluster.peers->layers;
-  if (layers.parallelism != Parallelism::data && !protocol->traits().one_value)
+  if (layers.parallelism != Parallelism::data && (!protocol->traits().one_value || is_switch))
     fields.complain(key + ".parallelism", "divides layers, of which these learners have all",
                     "data; or " + protocols_with(divides_layers));
   if (point.cluster.transit.failures)

@@ -127,11 +127,16 @@ class Scenarios(unittest.TestCase):
             self.assertEqual(done.returncode, 2)
             return done.stderr
 
-        ring = {"kind": "d-psgd", "graph": "ring"}
-        self.assertIn("cluster.network.layers: ", told(protocol=ring))
-        self.assertIn("allowed: without it; or all-reduce, local-sgd", told(protocol=ring))
+        pairs = {"kind": "ad-psgd", "graph": "bipartite-exponential"}
+        self.assertIn("layers: leave one by one while the backward pass makes them, and these learners exchange whole", told(protocol=pairs))
+        self.assertIn("allowed: without it; or all-reduce, local-sgd, d-psgd, or a switch between those", told(protocol=pairs))
+        phases = [{"protocol": {"kind": "all-reduce"}, "end": {"updates": 1}}, {"protocol": {"kind": "ripples", "schedule": "group-division"}}]
+        self.assertIn("layers: leave one by one while the backward pass makes them, and a phase's", told(protocol={"kind": "switch", "phases": phases}))
         self.assertIn("protocol.buckets: says nothing where each layer is exchanged", told(protocol={"kind": "all-reduce", "buckets": 3}))
         self.assertIn("protocol.accumulate: does not go with", told(protocol={"kind": "all-reduce", "accumulate": 3}))
+        many = {**TIMING["cluster"], "learners": 1000, "network": {"topology": "mesh", "bandwidth": 1, "model_bytes": 1}}
+        ring = {"kind": "d-psgd", "graph": "ring", "buckets": 10001}
+        self.assertIn("buckets: are too many for so many learners", told(cluster=many, protocol=ring))
         failing = {"up": {"distribution": "exponential", "mean": 90}, "down": {"distribution": "exponential", "mean": 1}}
         self.assertIn("cluster.network.layers: ", told(cluster={**TIMING["cluster"], "failures": failing}))
 
@@ -146,6 +151,9 @@ class Scenarios(unittest.TestCase):
         network = {**TIMING["cluster"]["network"], "layers": {"path": "vgg-a", "parallelism": "hybrid", "minibatch": 4}}
         divided = {"cluster": {**TIMING["cluster"], "network": network}, "compression": {"kind": "qsgd", "bits": 4}}
         self.assertIn("compression: ", told(**divided))
+        phases[1] = {"protocol": {"kind": "all-reduce"}}
+        among = {**TIMING["cluster"], "network": network}
+        self.assertIn("parallelism: divides layers", told(cluster=among, protocol={"kind": "switch", "phases": phases}))
         local = {"kind": "local-sgd", "tau": 4}
         self.assertIn("parallelism: divides layers", told(cluster={**TIMING["cluster"], "network": network}, protocol=local))
         group = {"parallelism": "1-d", "grid": [2, 2, 1]}

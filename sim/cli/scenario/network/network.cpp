@@ -42,9 +42,10 @@ void visit_exchanges(Fields& fields, PeerNetwork& network) {
       "model_bytes", network.model_bytes, Need::none, positive(),
       "size of the model, and of a gradient; needed where there is a bandwidth, unless layers "
       "say it");
-  visit_layers(fields, network.layers, network.model_bytes,
-               "all-reduce and local-sgd exchange layer by layer, while the backward pass goes on",
-               true);
+  visit_layers(
+      fields, network.layers, network.model_bytes,
+      "all-reduce, local-sgd and d-psgd exchange layer by layer, while the backward pass goes on",
+      true);
   std::string collective(collectives.front());
   fields.choice(
       "collective", collective, collectives, Need::defaulted,
