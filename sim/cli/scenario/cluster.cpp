@@ -171,10 +171,10 @@ void visit_cluster(Fields& fields, Cluster& cluster) {
   fields.integer("learners", cluster.learners, Need::required, between(1, 1 << 24),
                  "P: number of learners");
   visit_cluster_runtimes(fields, cluster.runtimes, cluster.learners);
-  const bool are_groups = visit_group(fields, cluster.runtimes);
   ClusterNetwork network;
   read_kind(fields, "network", topology_catalog(), network, Need::none,
             "the way between server and learners, or among learners (default: no time)");
+  const bool are_groups = visit_group(fields, cluster.runtimes, network.peers);
   if (const auto& links = network.server) {
     const auto examine = [&](std::string_view key, const std::vector<double>& of_learners) {
       examine_length(fields, key, of_learners.size(), cluster.learners);

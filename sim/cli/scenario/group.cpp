@@ -71,18 +71,24 @@ void visit_link_of(Fields& fields, std::string_view key, Link& link, std::string
 
 bool takes_time(const Link& link) { return link.latency > 0 || !std::isinf(link.bandwidth); }
 
-void visit_links(Fields& fields, Group& group) {
+void visit_links(Fields& fields, Group& group, const std::optional<PeerNetwork>& network) {
   fields.integer("per_node", group.per_node, Need::none, at_least(1),
                  "devices in a node, which are numbered layer by layer and row by row (default: "
                  "all of the group)");
-  visit_link_of(fields, "inside", group.inside, "a device's link in its node (default: no time)");
+  visit_link_of(fields, "inside", group.inside,
+                "a device's link in its node (default: no time; without both links, those of the "
+                "network's learners in a mesh or in nodes)");
   visit_link_of(fields, "between", group.between,
-                "of exchanges whose devices are of several nodes (default: no time)");
+                "of exchanges whose devices are of several nodes (default: likewise)");
   group.by_ring =
       fields.second_of("broadcast", "tree", "ring",
                        "how a block goes to a row or column of q: ceil(log2 q) hops, or q - 1");
   if (!fields.good()) return;
   const bool any_inside = takes_time(group.inside), any_between = takes_time(group.between);
+  if (group.layers > 0 && !any_inside && !any_between && network && network->regions.empty()) {
+    group.inside = network->inside;
+    group.between = network->per_node > 0 ? network->between : network->inside;
+  }
   if ((any_inside || any_between) && group.layers == 0)
     fields.complain("transformer", "is missing, and a link says nothing without it");
   if (group.devices() == 1) return;
@@ -96,8 +102,9 @@ void visit_links(Fields& fields, Group& group) {
               "says nothing where all exchanges are between nodes", "a larger per_node");
   fields.idle("between", any_between && !group.uses(group.between),
               "says nothing where all exchanges are within nodes", "per_node " + smaller);
-  fields.idle("transformer", group.layers > 0 && !any_inside && !any_between,
-              "says nothing where no link takes time", "inside, between");
+  fields.idle("transformer",
+              group.layers > 0 && !any_inside && !any_between && group.exchange_time() == 0,
+              "says nothing where no link takes time", "inside, between, or those of a network");
   const bool one_way = group.parallelism == Group::Parallelism::one || group.q <= 3;
   fields.idle("broadcast", group.by_ring && one_way,
               "says nothing of 1-d, whose all-reduces go around a ring, and where q is 3 at most",
@@ -140,7 +147,8 @@ double Group::exchange_time() const {
   return layers * (n * blocks + weights);
 }
 
-bool visit_group(Fields& fields, ClusterRuntimes& runtimes) {
+bool visit_group(Fields& fields, ClusterRuntimes& runtimes,
+                 const std::optional<PeerNetwork>& network) {
   if (!fields.open(
           "group", Need::none,
           "a learner is P devices with tensor parallelism: its X is that of its slowest "
@@ -155,7 +163,7 @@ bool visit_group(Fields& fields, ClusterRuntimes& runtimes) {
                "or in d layers of q x q");
   visit_grid(fields, group);
   visit_transformer(fields, group);
-  visit_links(fields, group);
+  visit_links(fields, group, network);
   const std::uint32_t devices = group.devices();
   const auto replayed = [](const auto& law) { return law && law->has_memory(); };
   if (devices > 1 && std::ranges::any_of(runtimes.laws, replayed))

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "distributions/cluster/cluster_runtimes.h"
 #include "sim/peer_network.h"
@@ -55,9 +56,11 @@ struct Group {
   const Link& link_of(std::uint32_t reach) const;
 };
 
-/// The key `group` of the cluster: the time X of a learner becomes that of its slowest device, of
-/// which each does one of P parts of a minibatch, and of what they exchange.  Whether it has
-/// several.
-bool visit_group(Fields& fields, ClusterRuntimes& runtimes);
+/// The key `group` of the cluster, whose network that is, if it is one of learners: the time X of a
+/// learner becomes that of its slowest device, of which each does one of P parts of a minibatch,
+/// and of what they exchange, by the network's links where it says none; exchanges of learners do
+/// not slow that.  Whether it has several.
+bool visit_group(Fields& fields, ClusterRuntimes& runtimes,
+                 const std::optional<PeerNetwork>& network);
 
 }  // namespace gradrace

@@ -71,6 +71,32 @@ TEST_CASE("group: depth is data parallel over grids, and depth 1 is 2-d") {
   }
 }
 
+TEST_CASE("group: without links of its own it has those of the network's learners") {
+  const auto time = [](const std::string& of_group, const std::string& network) {
+    return run_timing(point_from(R"({"cluster": {"learners": 4,
+      "runtime": {"distribution": "exponential", "mean": 1},
+      "group": {"parallelism": "2.5-d", "grid": [2, 2, 2], )" +
+                                 of_group + R"(
+        "transformer": {"layers": 2, "batch": 3, "sequence": 8, "hidden": 16}},
+      "network": {"model_bytes": 700, )" +
+                                 network + R"(}},
+      "protocol": {"kind": "all-reduce"}, "stop": {"updates": 5}})")
+                          .race())
+        .totals.time;
+  };
+  const std::string fast = R"({"latency": 0.01, "bandwidth": 90000})",
+                    slow = R"({"latency": 0.1, "bandwidth": 40000})";
+  const std::string mesh = R"("topology": "mesh", "latency": 0.01, "bandwidth": 90000)";
+  const std::string nodes =
+      R"("topology": "nodes", "per_node": 1, "inside": )" + fast + R"(, "between": )" + slow;
+  const std::string inside = R"("inside": )" + fast + ", ",
+                    both = inside + R"("per_node": 4, "between": )" + slow + ", ";
+  CHECK(time("", mesh) == time(inside, mesh));
+  CHECK(time("", nodes) == time(inside, nodes));
+  CHECK(time(R"("per_node": 4, )", nodes) == time(both, nodes));
+  CHECK(time(both, nodes) > time(inside, nodes));
+}
+
 // Devices 0 to 15 are a layer of 4 x 4, and 0 to 3 its first row.
 TEST_CASE("group: exchanges within a node go by its links, others between nodes") {
   Group whole = group(two_and_half, 4, 2, messages_alone);
