@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
-#include <memory>
-#include <numeric>
 #include <utility>
 #include <vector>
 

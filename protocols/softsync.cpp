@@ -1,4 +1,3 @@
-#include <string>
 
 #include "sim/make_protocol.h"
 
