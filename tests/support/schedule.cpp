@@ -7,6 +7,7 @@
 #include "sim/message_text.h"
 #include "tests/support/iteration_time.h"
 #include "tests/support/race_text.h"
+#include "tests/support/skip.h"
 #include "tests/support/stub_law.h"
 
 namespace gradrace {
@@ -132,8 +133,10 @@ void check_iteration_time(const std::string& protocol, double expected) {
 
 void check_table(const std::string& kind, const std::vector<TableRow>& rows) {
   constexpr std::uint32_t ks[] = {1, 2, 4, 6, 8};
+  std::size_t cell = 0;  // in the short form every second one, as on a chessboard
   for (const auto& row : rows) {
     for (std::size_t i = 0; i < row.expected.size(); ++i) {
+      if (cell++ % 2 != 0 && !is_long_form()) continue;
       CAPTURE(row.runtime);
       CAPTURE(ks[i]);
       const std::string protocol =
