@@ -76,6 +76,12 @@ class Outputs:
         self.place(scenario)
         return self.files.rows(scenario, "runs")
 
+    def need(self, scenario, replicas):
+        """Raises Missing where fewer were run, as of a quick form that leaves this to the full one."""
+        count = 1 + max(row["replica"] for row in self.runs(scenario))
+        if count < replicas:
+            raise Missing(scenario, f"it takes {replicas} replicas, of which here are {count}")
+
     def keys(self, scenario, key):
         """{point: key(row of runs.csv)}."""
         firsts = {row["point"]: row for row in reversed(self.runs(scenario))}

@@ -7,6 +7,8 @@ from reproduce.claims import Sample, difference, paired_difference, paired_ratio
 from reproduce.figures import SIMULATED, THEORY, Series
 from reproduce.replicas import late
 
+SCENARIO, REPLICAS = "how_high_is_the_floor", 14
+
 
 def quadratic_key(row):
     return row["learning_rate.eta"], row["protocol"], row["k"]
@@ -31,7 +33,8 @@ def async_floor(eta, learners=8):
 
 
 def floors(outputs):
-    curves = outputs.curves("how_high_is_the_floor", quadratic_key, "update", "loss")
+    outputs.need(SCENARIO, REPLICAS)
+    curves = outputs.curves(SCENARIO, quadratic_key, "update", "loss")
     measured = {key: late(found) for key, found in curves.items()}
     figure = figure_of("floors")
     for (eta, protocol, k), found in curves.items():

@@ -1,8 +1,8 @@
 """The quick forms of the papers that are named, by one thread: which claims hold, which fail and are known to, which are left out,
 how long it takes, and whether their pages work in a browser.
 
-With GRADRACE_LONG all claims are judged again on falsified results, and with GRADRACE_DATA too it covers the figures on data, which
-take as long as all others; else they are skipped."""
+With GRADRACE_LONG all claims are judged again on falsified results, those too that take more replicas than quick forms have, and with
+GRADRACE_DATA too it covers the figures on data, which take as long as all others; else they are skipped."""
 
 import json
 import os
@@ -87,6 +87,15 @@ NEEDS_A_GPU = (
     | of_paper("zhang2016", "5.cnn")
     | of_paper("zhou2020", "6.resnet")
 )
+# Scenarios of which quick forms have too few replicas, the replicas that do, and claims that hold then.
+MORE = {
+    "dutta2018": (
+        "how_high_is_the_floor",
+        "14",
+        {"12.sync", "12.async", "12.above-0.005", "12.above-0.05", "12.inflation-0.005", "12.inflation-0.05", "12.gap", "13", "13.floor"},
+    )
+}
+NEEDS_MORE = of_paper("dutta2018", "12.floors", "13.floors")
 # Experiments on data, as they are skipped.
 NEEDS_DATA = (
     of_paper("dutta2018", "14.fig8", "15.fig9", "16.fig10", "17.fig11", "18.fig12")
@@ -134,14 +143,15 @@ class Papers(unittest.TestCase):
         cls.addClassCleanup(held.cleanup)
         cls.out = pathlib.Path(held.name) / "out"
         begin = time.monotonic()
-        cls.done = subprocess.run(
-            [PROGRAM, "reproduce", *PAPERS, "--quick", "--quiet", "--jobs", "1", "--out", cls.out],
-            capture_output=True, text=True, check=False,
-            env=os.environ if HAS_DATA else {**os.environ, "GRADRACE_DATA": ""},
-        )  # fmt: skip
+        cls.done = cls.reproduce(*PAPERS, "--quick", "--out", cls.out)
         cls.seconds = time.monotonic() - begin
         cls.told = cls.done.stdout + cls.done.stderr
         cls.claims = {paper: rows(cls.out / paper / "claims.csv") for paper in PAPERS}
+
+    @staticmethod
+    def reproduce(*words):
+        environment = os.environ if HAS_DATA else {**os.environ, "GRADRACE_DATA": ""}
+        return subprocess.run([PROGRAM, "reproduce", *words, "--quiet", "--jobs", "1"], capture_output=True, text=True, check=False, env=environment)
 
     def ids(self, verdict):
         return {f"{paper}: {row['id']}" for paper, table in self.claims.items() for row in table if row["verdict"] == verdict}
@@ -170,7 +180,8 @@ class Papers(unittest.TestCase):
         self.assertNotIn("Traceback", self.told)
 
     def test_no_claim_is_skipped_but_those_that_must_be(self):
-        left_out = {id for id in NOT_MODELLED | (UNDECIDED if HAS_DATA else NEEDS_DATA) if id.split(":")[0] in PAPERS}
+        left_out = NOT_MODELLED | (UNDECIDED if HAS_DATA else NEEDS_DATA) | NEEDS_MORE
+        left_out = {id for id in left_out if id.split(":")[0] in PAPERS}
         self.assertEqual(self.ids("skipped") - NEEDS_A_GPU, left_out, self.told)
 
     def test_claims_that_hold_notice_falsified_outputs(self):
@@ -186,6 +197,17 @@ class Papers(unittest.TestCase):
             several += [len(noticed.get(row["id"], [])) > 1 for row in holding if row["kind"] == "simulated"]
         if IS_LONG:
             self.assertGreater(sum(several), 0.9 * len(several))
+
+    @unittest.skipUnless(IS_LONG, "the long form takes more replicas")
+    def test_claims_that_take_more_replicas_hold_and_notice_falsified_outputs(self):
+        for paper in MORE.keys() & set(PAPERS):
+            scenario, replicas, claims = MORE[paper]
+            folder = self.out.parent / "more" / paper
+            done = self.reproduce(paper, "--quick", "--only", scenario, "--replicas", replicas, "--out", folder)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            passed = {row["id"] for row in rows(folder / "claims.csv") if row["verdict"] == "pass"}
+            self.assertLessEqual(claims, passed)
+            self.assertLessEqual(claims, ways_noticed(paper, folder).keys())
 
     def test_most_claims_are_of_runs(self):
         simulated = [row for table in self.claims.values() for row in table if row["verdict"] == "pass" and row["kind"] == "simulated"]
