@@ -193,7 +193,8 @@ class Plots(ProgramTest):
         ):
             (self.folder / "o" / name).write_text(text)
             calls = {
-                command: subprocess.run([PROGRAM, command, "o"], cwd=self.folder, check=False, capture_output=True, text=True) for command in ("plot", "report")
+                words[0]: subprocess.run([PROGRAM, *words], cwd=self.folder, check=False, capture_output=True, text=True)
+                for words in (("plot", "o", "--format", "png"), ("report", "o"))
             }
             told_by = [command for command, done in calls.items() if told in done.stderr]
             self.assertTrue(told_by, [done.stderr for done in calls.values()])
@@ -217,7 +218,7 @@ class Plots(ProgramTest):
         for name, why in (("curve.csv", "curve.csv is not there, which the manifest names"), ("staleness.csv", "staleness: staleness.csv is not there")):
             text = (self.folder / "o" / name).read_text()
             (self.folder / "o" / name).unlink()
-            self.assertIn(why, self.call("plot", "o")[0])
+            self.assertIn(why, self.call("plot", "o", "--format", "png")[0])
             (self.folder / "o" / name).write_text(text)
 
     def test_too_little_memory_is_told_and_hangs_nothing(self):
@@ -239,7 +240,7 @@ class Plots(ProgramTest):
     def test_extreme_times_and_a_home_of_nobody_give_no_warnings(self):
         self.call("run", self.write(BASE), "--out", "o", "--quiet", "--set", "cluster.runtime.mean=1e300", "--set", "record.every_time=1e300")
         nowhere = os.fspath(self.folder / "scenario.json")
-        _, errors = self.call("plot", "o", HOME=nowhere, MPLCONFIGDIR=nowhere)
+        _, errors = self.call("plot", "o", "--format", "png", HOME=nowhere, MPLCONFIGDIR=nowhere)
         self.assertEqual(errors, "")
 
     def test_drawing_ends_with_the_call_that_waits_for_it(self):
