@@ -107,10 +107,11 @@ double step_with_server(const std::vector<Layer>& layers, double length, double 
   return std::max(t, channel);
 }
 
-/// Learners that exchange with neighbours; minibatches of learner i take lengths[i].
+/// Learners that exchange with neighbours; the minibatch that learner i makes for step n takes
+/// lengths[i][n].
 struct Gossip {
   std::vector<Layer> layers;
-  std::vector<double> lengths;
+  std::vector<std::vector<double>> lengths;
   Graph graph;
   bool weights_first, combine_first;
   double backward, latency, byte;
@@ -134,12 +135,13 @@ struct Gossip {
     std::vector<double> begin(P, 0.0), channel(P, 0.0);
     std::vector<std::vector<double>> shown(P, std::vector<double>(there.size(), 0.0));
     for (std::uint32_t step = 0;; ++step) {
+      const auto length = [&](std::uint32_t i) { return lengths[i][step]; };
       double made = 0;
       if (!combine_first) {
         for (std::uint32_t i = 0; i < P; ++i) {
           for (std::size_t b = 0; b < there.size(); ++b)
-            shown[i][b] = begin[i] + there[b] * lengths[i];
-          made = std::max(made, begin[i] + lengths[i]);
+            shown[i][b] = begin[i] + there[b] * length(i);
+          made = std::max(made, begin[i] + length(i));
         }
         if (step + 1 == updates) return made;
       }
@@ -151,12 +153,12 @@ struct Gossip {
           double from = std::max(channel[i], shown[i][b]);
           for (const std::uint32_t j : heard) from = std::max(from, shown[j][b]);
           channel[i] = from + latency + static_cast<double>(heard.size()) * bytes[b] * byte;
-          next_shown[i][b] = std::max(channel[i], begin[i] + there[b] * lengths[i]);
+          next_shown[i][b] = std::max(channel[i], begin[i] + there[b] * length(i));
         }
-        next[i] = std::max(channel[i], begin[i] + lengths[i]);
+        next[i] = std::max(channel[i], begin[i] + length(i));
         if (ends_early)
           for (const std::uint32_t j : heard)
-            next[i] = std::max(next[i], begin[j] + (combine_first ? 0 : lengths[j]));
+            next[i] = std::max(next[i], begin[j] + (combine_first ? 0 : length(j)));
       }
       begin = next;
       shown = next_shown;
@@ -164,12 +166,6 @@ struct Gossip {
     }
   }
 };
-
-std::string lists(const std::vector<double>& numbers) {
-  std::string text;
-  for (const double number : numbers) text += (text.empty() ? "" : ", ") + std::to_string(number);
-  return "[" + text + "]";
-}
 
 }  // namespace
 
@@ -282,19 +278,29 @@ TEST_CASE("layers: neighbours exchange as the recurrence of each one's link says
       gossip.layers.push_back({std::floor(real(1, 9)), std::floor(real(1, 900)), 0});
     if (random() % 3 == 0) gossip.layers.front().parameter_bytes = 0;
     gossip.layers.push_back({2, 30, 0});
-    std::vector<double> speeds;
     const bool alike = random() % 3 == 0;
+    const TemporaryFolder folder;
+    std::ofstream times(folder.path() / "times.csv");
+    times << "learner,time\n";
     for (std::uint32_t learner = 0; learner < P; ++learner) {
-      speeds.push_back(alike ? 1 : std::floor(real(1, 9)) / 4);
-      gossip.lengths.push_back(1 / speeds.back());
+      auto& lengths = gossip.lengths.emplace_back(alike ? 400 : 50, 1.0);
+      if (alike) continue;
+      for (double& length : lengths) {
+        length = std::floor(real(1, 17)) / 8;
+        times << learner << "," << length << "\n";
+      }
     }
+    times.close();
+    const std::string replayed =
+        R"({"distribution": "empirical", "column": "time", "mode": "replay",
+        "learner_column": "learner", "path": ")" +
+        (folder.path() / "times.csv").string() + "\"}";
     gossip.latency = random() % 2 > 0 ? 0.0625 : 0;
     const double bandwidth = std::floor(real(500, 9000));
     gossip.byte = 1 / bandwidth;
     const Race race =
         race_by_layer(gossip.layers, P, gossip.weights_first ? R"(, "weights_first": true)" : "",
-                      one + R"(, "speeds": )" + lists(speeds),
-                      R"("backward": )" + std::to_string(gossip.backward),
+                      alike ? one : replayed, R"("backward": )" + std::to_string(gossip.backward),
                       R"("topology": "mesh", "latency": )" + std::to_string(gossip.latency) +
                           R"(, "bandwidth": )" + std::to_string(bandwidth),
                       R"("d-psgd", "graph": ")" + kind +
@@ -369,10 +375,15 @@ TEST_CASE("layers: a switch of protocols exchanges them in each phase") {
   CHECK(time(local, reduce) == doctest::Approx(4 + step + 5 + join + 15 * step).epsilon(1e-12));
   // The tenth update ends the phase; layer 0's exchanges have begun of learners all whose
   // neighbours have it before the last one, in the order of their numbers.
-  const double of_neighbours =
-      Gossip{four,      std::vector<double>(8, 1), Graph("ring", 8), false, false, 0.6, 0.002,
-             1 / 4000.0}
-          .time_of(10);
+  const double of_neighbours = Gossip{four,
+                                      std::vector(8, std::vector(10, 1.0)),
+                                      Graph("ring", 8),
+                                      false,
+                                      false,
+                                      0.6,
+                                      0.002,
+                                      1 / 4000.0}
+                                   .time_of(10);
   CHECK(time(gossip, reduce) ==
         doctest::Approx(of_neighbours + 0.002 + 2 * 40 / 4000.0 + join + 15 * step).epsilon(1e-12));
 }
