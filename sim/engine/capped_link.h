@@ -8,6 +8,7 @@
 #include "sim/engine/overtakers.h"
 #include "sim/engine/rank_set.h"
 #include "sim/engine/slot_heap.h"
+#include "sim/large_pages.h"
 
 namespace gradrace {
 
@@ -102,12 +103,12 @@ class CappedLink {
 
   const double bandwidth_;
   const std::span<const double> caps_;
-  std::vector<Transfer> transfers_;  // [learner]
-  std::vector<Group> groups_;
+  LargeVector<Transfer> transfers_;  // [learner]
+  LargeVector<Group> groups_;
   std::vector<Overtaken> overtaken_;     // of those, likewise
   std::vector<std::uint32_t> spare_;     // groups without transfers
   RankSet ranks_;                        // of groups with transfers
-  std::vector<std::uint32_t> group_of_;  // [rank]: of one of ranks_
+  LargeVector<std::uint32_t> group_of_;  // [rank]: of one of ranks_
   std::uint32_t level_;                  // rank of the first group that is not capped
   SlotHeap capped_ends_, shared_ends_;   // [learner]: of each group's first transfer, by its clock,
                                          // then by its cap

@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <limits>
 #include <utility>
-#include <vector>
+
+#include "sim/large_pages.h"
 
 namespace gradrace {
 
@@ -33,14 +34,14 @@ class SlotHeap {
   void set(const End& end) {
     if (places_[end.slot] == 0) {
       heap_.push_back(end);
-      places_[end.slot] = heap_.size();
+      places_[end.slot] = static_cast<std::uint32_t>(heap_.size());
     }
-    settle(places_[end.slot] - 1, end);
+    settle(places_[end.slot] - std::size_t{1}, end);
   }
 
   /// The slot has an end.
   void remove(std::uint32_t slot) {
-    const std::size_t at = std::exchange(places_[slot], 0) - 1;
+    const std::size_t at = std::exchange(places_[slot], 0) - std::size_t{1};
     const End last = heap_.back();
     heap_.pop_back();
     if (at < heap_.size()) settle(at, last);
@@ -65,11 +66,11 @@ class SlotHeap {
   }
   void put(std::size_t at, const End& end) {
     heap_[at] = end;
-    places_[end.slot] = at + 1;
+    places_[end.slot] = static_cast<std::uint32_t>(at + 1);
   }
 
-  std::vector<End> heap_;
-  std::vector<std::size_t> places_;  // [slot]: 1 + that of its end in the heap; 0: it has none
+  LargeVector<End> heap_;
+  LargeVector<std::uint32_t> places_;  // [slot]: 1 + that of its end in the heap; 0: it has none
 };
 
 }  // namespace gradrace

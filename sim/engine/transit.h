@@ -16,6 +16,7 @@
 #include "sim/engine/learner_totals.h"
 #include "sim/engine/machines.h"
 #include "sim/engine/shard_links.h"
+#include "sim/large_pages.h"
 #include "sim/observer.h"
 #include "sim/random.h"
 #include "sim/step_exchange.h"
@@ -271,7 +272,8 @@ class Transit {
     if (learner == CappedLink::none) [[likely]]
       return;
     __builtin_prefetch(&ways_[learner], 1);
-    __builtin_prefetch(&totals_[learner], 1);
+    __builtin_prefetch(&totals_[learner].communicating, 1);
+    __builtin_prefetch(&totals_[learner].messages, 1);
   }
   void set_off(std::uint32_t learner, double now);
   double bytes_lacking(const Way& way) const {
@@ -337,9 +339,9 @@ class Transit {
   const bool tells_parts_ = times_.versions() > 1;
   const std::array<std::uint32_t, machines + 1> slots_;  // the first of each kind
   const Runtime runtime_;
-  std::vector<Way> ways_;               // of the learners
+  LargeVector<Way> ways_;               // of the learners
   std::vector<Overlap> overlaps_;       // likewise; none where there is none
-  std::vector<ExchangeTotals> totals_;  // likewise
+  LargeVector<ExchangeTotals> totals_;  // likewise
   std::vector<Shard> shards_;           // count_, each of which stands for alike_
   std::uint32_t taker_ = 0;             // of them
   std::optional<ShardLinks> outgoing_, incoming_;
