@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from advise.trials import MARGIN, rank
+from advise.trials import MARGIN
 from report.contest import compare
 from results import Sample
 from scipy.special import bdtrc
@@ -41,13 +41,13 @@ class Verdict(NamedTuple):
         return not self.lead or self.lead.mean > self.lead.half
 
 
-def standing(measure, live, confidence, looks):
-    """The front-runner of those live, and {other: Verdict}, by a Measure of all that raced; (None, {}) where no run
-    got there. The chance of a wrong word is shared by those live and by the looks at them (Bonferroni): in each,
+def standing(measure, ranks, live, confidence, looks):
+    """The front-runner of those live, and {other: Verdict}, by a Measure of all that raced and {candidate: Rank};
+    (None, {}) where no run got there. Who diverged is worse than who never did. The chance of a wrong word is shared by those live and by the looks at them (Bonferroni): in each,
     no more can be taken for better than the best."""
     if not np.isfinite(measure.values).any(axis=None):
         return None, {}
-    front = min(sorted(live), key=lambda one: rank(measure, one))
+    front = min(sorted(live), key=ranks.get)
     others = [one for one in measure.values if one != front]
     level = (1 - confidence) / (max(1, len(live) - 1) * looks)
     ahead = measure.values.copy()
@@ -56,19 +56,36 @@ def standing(measure, live, confidence, looks):
     for other in others:
         found = compare(measure, front, other, level)
         is_no_better = compare(nearly, front, other, level).p <= level
-        p = min(found.p, late_p(measure, front, other))
-        is_worse = p <= level or rank(measure, other)[0] > rank(measure, front)[0]
+        p = min(found.p, late_p(measure, ranks, front, other), lost_p(measure, ranks, front, other))
+        is_worse = p <= level or diverged(measure, other) > 0 == diverged(measure, front)
         word = "worse" if is_worse else "no better" if is_no_better else "open"
         verdicts[other] = Verdict(word, found.difference, found.is_bound)
     return front, verdicts
 
 
-def late_p(measure, front, other):
+def diverged(measure, number):
+    """The share of runs that would not get there in any time."""
+    return float(np.isinf(measure.at_least[number].dropna()).mean())
+
+
+def lost_p(measure, ranks, front, other):
+    """P of so many lost runs of the other, if both lost the same share (Fisher's exact test, one-sided)."""
+    runs, front_runs = (int(measure.values[one].notna().sum()) for one in (other, front))
+    lost, front_lost = round(ranks[other].lost * runs), round(ranks[front].lost * front_runs)
+    every, all_lost = runs + front_runs, lost + front_lost
+    ways = (
+        math.comb(all_lost, n) * math.comb(every - all_lost, runs - n)
+        for n in range(lost, runs + 1)
+    )
+    return sum(ways) / math.comb(every, runs)
+
+
+def late_p(measure, ranks, front, other):
     """P of so many runs that had not got there at a time L, if their mean were the front-runner's: of times that are
-    not negative, at most mean / L are beyond L (Markov)."""
+    not negative, at most mean / L are beyond L (Markov). 1 where runs of the front-runner are lost."""
     late = measure.at_least[other][np.isinf(measure.values[other])]
-    mean, count = rank(measure, front)[1], int(measure.values[other].notna().sum())
-    if not len(late) or not 0 < mean < late.min():
+    mean, count = ranks[front].mean, int(measure.values[other].notna().sum())
+    if not len(late) or ranks[front].lost or not 0 < mean < late.min():
         return 1.0
     return float(bdtrc(len(late) - 1, count, mean / late.min()))
 
@@ -193,8 +210,9 @@ class Race:
             raced = (self.live | set(self.verdicts)) - self.trials.failed
             looks = math.log2(self.most)  # at 2, 4, ... replicas
             self.front, found = standing(
-                self.trials.measure(raced), self.compared, self.trials.asked["confidence"], looks
-            )
+                self.trials.measure(raced), self.trials.ranks, self.compared,
+                self.trials.asked["confidence"], looks,
+            )  # fmt: skip
             dropped = {n: self.verdicts[n].word for n in raced - self.live}
             self.verdicts = {
                 n: one._replace(word=dropped.get(n, one.word)) for n, one in found.items()
@@ -203,12 +221,16 @@ class Race:
 
     @property
     def is_over(self):
-        """Whether the front-runner is alone, or nobody gets there in the scenario's time."""
+        """Whether the front-runner is alone and gets there in each of LEAST runs or more, or nobody does in so many."""
         if any(map(self.may_win, self.candidates)):
             return False
         if self.front is None:
-            return not any(map(self.trials.was_cut, self.live))
+            return all(
+                self.trials.replicas(n) >= LEAST and not self.trials.was_cut(n) for n in self.live
+            )
         if self.live != {self.front} or self.trials.was_cut(self.front):
+            return False
+        if self.trials.ranks[self.front].lost:
             return False
         return self.trials.replicas(self.front) >= LEAST
 

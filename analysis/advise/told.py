@@ -39,6 +39,13 @@ def lead_text(advice, measure):
     )
 
 
+def mean_text(measure, sample):
+    """Of runs that never got there how many did, too."""
+    if not sample.never:
+        return measure.amount(plus_minus(sample))
+    return f"{measure.amount(number(sample.mean))} {plus_minus(sample)}"
+
+
 def nearest_text(advice):
     """Where no candidate gets there: the one that came nearest."""
     column, target = advice.target["column"], advice.target
@@ -47,8 +54,9 @@ def nearest_text(advice):
     if not ends:
         return f"None reaches {goal_text(target)}: all that ran diverged."
     nearest = min(ends, key=ends.get)
+    reaches = "reaches" if advice.sure else "has reached"
     return (
-        f"None reaches {goal_text(target)}; the nearest is {advice.candidates[nearest].label}, which came to "
+        f"None {reaches} {goal_text(target)}; the nearest is {advice.candidates[nearest].label}, which came to "
         f"{number(ends[nearest], 4)}."
     )
 
@@ -78,7 +86,7 @@ def sentence(advice):
     if advice.best is None:
         return sure + nearest_text(advice)
     measure = advice.trials.measure(advice.trials.folders)
-    found = measure.amount(plus_minus(measure.samples[advice.best]))
+    found = mean_text(measure, measure.samples[advice.best])
     where = f" within {goal_text(advice.target)}" if advice.target["is_budget"] else ""
     same = about_as_good(advice)
     return (

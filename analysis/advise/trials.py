@@ -6,6 +6,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,19 +25,26 @@ class BudgetSpent(Exception):
     """The seconds that the caller gave are over."""
 
 
-def rank(measure, point):
-    """The share of a point's runs that never get there, and the mean of the others: all their time over how many got
-    there, which of runs that were cut is the likeliest mean of exponential times (Epstein and Sobel, J. Am. Stat.
-    Assoc. 48, 1953)."""
-    bounds = measure.at_least[point].to_numpy(float)
-    there, kept = np.isfinite(measure.values[point]).sum(), bounds[np.isfinite(bounds)]
-    lost = np.isinf(bounds).sum() / (~np.isnan(bounds)).sum()
-    return float(lost), float(kept.sum() / there) if there else math.inf
+class Rank(NamedTuple):
+    """Of runs: the share that never gets there, and the mean of the others."""
+
+    lost: float
+    mean: float
+
+
+def rank(values, bounds):
+    """By times, infinite where a run did not get there, and what they are at least, infinite where it never will. The mean
+    is all time over how many got there, which of runs that were cut is the likeliest mean of exponential times (Epstein
+    and Sobel, J. Am. Stat. Assoc. 48, 1953)."""
+    bounds, values = bounds.dropna(), values.dropna()
+    there, kept = np.isfinite(values).sum(), bounds[np.isfinite(bounds)]
+    return Rank(float(np.isinf(bounds).mean()), float(kept.sum() / there) if there else math.inf)
 
 
 class Trials:
     """Runs candidates as gradrace advise asks, within its seconds. `folders` {candidate: the Folder of its runs},
-    `measures` {candidate: their Measure}, `ranks` {candidate: rank() of that}, `failed` {candidate}, `gradients`
+    `measures` {candidate: their Measure}, `ranks` {candidate: rank() of that}, `cut` {candidate: whether some run ended
+    at a limit of time that is not the scenario's}, `failed` {candidate}, `gradients`
     computed by runs that a longer one replaced; `patience`: the share of the scenario's time for which first runs
     are watched until some run gets there."""
 
@@ -47,7 +55,7 @@ class Trials:
         self.options = [one for one in asked["options"] if one != "--force"]
         self.anew = "--force" in asked["options"]  # the first call of each folder
         self.called, self.folders, self.limits, self.failed = set(), {}, {}, set()
-        self.measures, self.ranks, self.computed = {}, {}, {}
+        self.measures, self.ranks, self.cut, self.computed = {}, {}, {}, {}
         self.gradients, self.patience = 0, FIRST_SHARE
 
     # ---- calls
@@ -121,8 +129,7 @@ class Trials:
             self.failed.add(number)
             return False
         self.folders[number] = folder
-        self.measures[number] = self.measure_of(folder, self.limits[number][-1])
-        self.ranks[number] = rank(self.measures[number], 0)
+        self.measure_runs(number, self.limits[number][-1])
         self.computed[number] = int(folder.runs["gradients_computed"].sum())
         return True
 
@@ -179,11 +186,7 @@ class Trials:
         return min(max(limit, LEAST_UPDATES * candidate.update_time), longest)
 
     def was_cut(self, number):
-        """Whether some run ended at a limit of time that is not the scenario's."""
-        found = self.measures.get(number)
-        return found is not None and bool(
-            (np.isinf(found.values) & np.isfinite(found.at_least)).any(axis=None)
-        )
+        return self.cut.get(number, False)
 
     @property
     def spent(self):
@@ -192,19 +195,22 @@ class Trials:
 
     # ---- what they are compared by
 
-    def measure_of(self, folder, limit):
-        """Of runs that had this limit of time: those that ended before it, or where the scenario has them end, never get
+    def measure_runs(self, number, limit):
+        """Runs that had this limit of time: those that ended before it, or where the scenario has them end, never get
         there."""
+        folder, longest = self.folders[number], self.asked["stop"].get("time", math.inf)
         if self.target["is_budget"]:
-            return final_value(folder)
-        step = self.asked["scenario"].get("record", {}).get("every_time")
-        times, longest = (
-            time_to(folder, folder.targets[0], step),
-            self.asked["stop"].get("time", math.inf),
-        )
-        is_cut = (times.at_least >= limit) & (limit < longest)
-        times = replace(times, at_least=times.at_least.where(is_cut, times.values))
-        return cost(Case(folder, "", [0]), times) if self.target["by"] == "cost" else times
+            found = final_value(folder)
+            is_cut = np.zeros(len(found.values), bool)
+        else:
+            step = self.asked["scenario"].get("record", {}).get("every_time")
+            found = times = time_to(folder, folder.targets[0], step)
+            late = times.at_least[0].where(np.isinf(times.values[0]))
+            is_cut = np.isfinite(late) & (late >= limit) & (limit < longest)
+            if self.target["by"] == "cost":
+                found = cost(Case(folder, "", [0]), times)
+        self.measures[number], self.cut[number] = found, bool(is_cut.any())
+        self.ranks[number] = rank(found.values[0], found.at_least[0].where(is_cut, found.values[0]))
 
     def measure(self, numbers):
         """The Measure of those candidates."""

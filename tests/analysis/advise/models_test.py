@@ -17,11 +17,12 @@ from advise.convergence import Curve, fit_convergence
 from advise.design import a_optimal, information, leverage
 from advise.forecast import Forecaster
 from advise.race import Race as TheRace
-from advise.race import ShareSpent, late_p, standing
+from advise.race import ShareSpent, late_p, lost_p, standing
 from advise.system import features, fit_system
 from advise.told import AS_GOOD, claim
-from advise.trials import rank
+from advise.trials import Rank, rank
 from plots.measure import Measure
+from scipy.stats import hypergeom
 
 warnings.simplefilter("ignore")
 SIZES = [1, 2, 4, 8, 16, 32]
@@ -159,7 +160,11 @@ class Race(unittest.TestCase):
 
     def judged(self, *columns):
         values = pd.DataFrame(dict(enumerate(columns)), dtype=float)
-        return standing(Measure("time", "time", values, values), list(values), 0.9, 4)
+        return self.standing(Measure("time", "time", values, values), list(values))
+
+    def standing(self, measure, live):
+        ranks = {n: rank(measure.values[n], measure.at_least[n]) for n in measure.values}
+        return standing(measure, ranks, live, 0.9, 4)
 
     def test_who_is_surely_behind_is_worse_and_who_is_as_near_as_10_percent_is_no_better(self):
         shared = np.random.Generator(np.random.Philox(4)).normal(0, 1, 16)
@@ -173,9 +178,10 @@ class Race(unittest.TestCase):
         goal = Measure("time", "time", values, values.replace({0: {math.inf: 8.0}}))
         means = np.linspace(4, 20, 16001)
         likelihood = sum(-np.log(means) - time / means for time in (5, 6, 7)) - 8 / means
-        self.assertAlmostEqual(rank(goal, 0)[1], means[likelihood.argmax()], places=3)
-        self.assertEqual((rank(goal, 1), rank(goal, 2)), ((0, 21.5), (0.25, 6)))
-        self.assertEqual(standing(goal, [0, 1, 2], 0.9, 4)[0], 0)
+        found = [rank(goal.values[n], goal.at_least[n]) for n in goal.values]
+        self.assertAlmostEqual(found[0].mean, means[likelihood.argmax()], places=3)
+        self.assertEqual(found[1:], [(0, 21.5), (0.25, 6)])
+        self.assertEqual(self.standing(goal, [0, 1, 2])[0], 0)
 
     def test_the_front_runner_goes_on_until_it_gets_there(self):
         race, cut, ranks = Recorded(1000), {0, 1}, {0: (0, 9.0), 1: (0, 14.0), 2: (0, 12.0)}
@@ -201,9 +207,25 @@ class Race(unittest.TestCase):
         values = pd.DataFrame({0: [10.0, 11, 9, 10], 1: [5, math.inf, math.inf, math.inf]})
         bound = values.replace(math.inf, 300.0)
         goal = Measure("time", "time", values, bound, target="loss")
-        self.assertAlmostEqual(late_p(goal, 0, 1), 4 * (1 / 30) ** 3 * (29 / 30) + (1 / 30) ** 4)
-        self.assertEqual(late_p(goal, 0, 0), 1)
-        self.assertEqual(standing(goal, list(values), 0.9, 4)[1][1].word, "worse")
+        ranks = {0: Rank(0, 10.0), 1: Rank(0.75, 5.0)}
+        self.assertAlmostEqual(late_p(goal, ranks, 0, 1), 4 * (1 / 30) ** 3 * (29 / 30) + (1 / 30) ** 4)
+        self.assertEqual((late_p(goal, ranks, 0, 0), late_p(goal, ranks, 1, 1)), (1, 1))
+        self.assertEqual(self.standing(goal, list(values))[1][1].word, "worse")
+
+    def test_who_lost_more_runs_is_worse_where_so_many_are_surely_more(self):
+        """Of runs that the scenario's end stopped; by the hypergeometric law of scipy.stats."""
+        for lost, runs, front_lost, front_runs in ((1, 1, 0, 2), (1, 4, 2, 4), (4, 4, 0, 4), (7, 8, 1, 8)):
+            values = pd.DataFrame({0: [9.0] * 8, 1: [8.0] * 8})
+            values[0] = values[0].where(values.index < front_runs).mask(values.index < front_lost, math.inf)
+            values[1] = values[1].where(values.index < runs).mask(values.index < lost, math.inf)
+            goal = Measure("time", "time", values, values.replace(math.inf, 10.0))
+            ranks = {0: Rank(front_lost / front_runs, 9), 1: Rank(lost / runs, 8)}
+            law = hypergeom(runs + front_runs, lost + front_lost, runs)
+            self.assertAlmostEqual(lost_p(goal, ranks, 0, 1), law.sf(lost - 1))
+            front, found = standing(goal, ranks, [0, 1], 0.9, 4)
+            self.assertEqual(front, 0 if front_lost / front_runs < lost / runs else 1)
+            if front == 0:
+                self.assertEqual(found[1].word, "worse" if law.sf(lost - 1) <= 0.1 / 4 else "open")
 
     def test_it_says_best_of_one_that_is_surely_better_than_each(self):
         shared = np.random.Generator(np.random.Philox(4)).normal(0, 1, 16)
@@ -216,7 +238,7 @@ class Race(unittest.TestCase):
 
     def test_who_dropped_is_beside_the_front_runner_of_now_and_no_front_runner(self):
         values = pd.DataFrame({0: [10.0, 11, 12, 13], 1: [14.0, 15, 16, 17], 2: [1.0, 30, 1, 2]})
-        front, found = standing(Measure("time", "time", values, values), [0, 1], 0.9, 4)
+        front, found = self.standing(Measure("time", "time", values, values), [0, 1])
         self.assertEqual((front, set(found)), (0, {1, 2}))
 
     def test_no_run_begins_that_may_take_more_than_is_left(self):
