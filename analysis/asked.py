@@ -43,7 +43,10 @@ class Program:
             [self.path, *words],
             stdout=subprocess.DEVNULL,
             stderr=None if told else subprocess.DEVNULL,
-            env={**os.environ, "GRADRACE_ENDS_WITH_CALLER": "1"},  # a fork to ask that takes 15 ms
+            env={
+                **os.environ,
+                "GRADRACE_ENDS_WITH_CALLER": str(os.getpid()),
+            },  # a fork to ask that takes 15 ms
         )
         if self.signal:
             self.call.send_signal(self.signal)
