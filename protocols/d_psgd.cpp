@@ -40,8 +40,9 @@ value, is there at
 
 of the minibatch's time, combine-first when it has been averaged, too.  A learner's exchange of a part
 begins when it and all that it hears have that part and its part before is done; it averages when all
-are, and those that it hears have computed.  With `cluster.network.layers` these parts are layers, from
-the last one on, as with all-reduce.
+are, and those that it hears have computed.  Each exchange takes the latency.  With
+`cluster.network.layers` these parts are the layers that have parameters, from the last one on, as with
+all-reduce.  In a phase of `switch` a value is exchanged whole.
 
 Where learners fail (`cluster.failures`) the weights of absent neighbours are added to the learner's
 own.  One that is back has a part from the step on that comes after the one that the neighbour
@@ -89,6 +90,7 @@ class DPsgd final : public PeerProtocol {
         directed_(config.graph == "exponential"),
         graph_(config.graph, learners),
         ahead_(static_cast<std::uint32_t>(std::bit_width(learners - 1)) + 1),
+        open_(directed_ ? ahead_ : 2),
         parts_(config.parts()),
         early_(config.part(0).backward < 1),
         ends_early_(config.part(parts_ - 1).backward < 1) {}
@@ -174,7 +176,8 @@ class DPsgd final : public PeerProtocol {
   }
 
   Traits traits() const override {
-    return {.exchange = Traits::Exchange::of_neighbours,
+    return {.no_phase = config_.buckets > 1 ? "buckets" : "",
+            .exchange = Traits::Exchange::of_neighbours,
             .together = true,
             .parts = parts_,
             .by_layer = true,
@@ -325,7 +328,7 @@ class DPsgd final : public PeerProtocol {
     }
     learners_.assign(P, Learner());
     shown_.resize(std::size_t{P} * ahead_);
-    there_.assign(std::size_t{P} * ahead_ * parts_, 0);
+    there_.assign(std::size_t{P} * open_ * parts_, 0);
     exchanging_.resize(P);
     changed_ = false;
     due_ = {};
@@ -340,7 +343,7 @@ class DPsgd final : public PeerProtocol {
   }
   /// Of a part, counted through all steps; no more of them are open than of as many steps.
   std::size_t slot_of_part(std::uint32_t learner, std::uint64_t part) const {
-    return std::size_t{learner} * ahead_ * parts_ + part % (std::uint64_t{ahead_} * parts_);
+    return std::size_t{learner} * open_ * parts_ + part % (std::uint64_t{open_} * parts_);
   }
 
   /// The learner has begun a minibatch: the timer finds out when it is due.
@@ -473,7 +476,8 @@ class DPsgd final : public PeerProtocol {
   const Config config_;
   const bool adapt_first_, directed_;
   const Graph graph_;
-  const std::uint32_t ahead_;      // steps of a learner that are kept
+  const std::uint32_t ahead_;      // steps of a learner that are kept,
+  const std::uint32_t open_;       // and of which parts are told before all of one are there
   const std::uint32_t parts_;      // of a value
   const bool early_, ends_early_;  // the first of them, and the last, is there before the value
 

@@ -198,7 +198,7 @@ Traits Phases::traits() const {
     all.pauses |= its.pauses || phase.costs.any();
     all.asks_for_groups |= its.asks_for_groups;
     all.one_value &= its.one_value;
-    all.by_layer &= its.by_layer;
+    all.by_layer &= its.by_layer && its.exchange != Traits::Exchange::of_neighbours;
   }
   return all;
 }

@@ -160,10 +160,7 @@ TEST_CASE("switch without a server: one phase, or an end that never comes, is th
     for (const std::string& protocol :
          {in_step, std::string(R"({"kind": "all-reduce", "buckets": 3})"), local, ring, combined,
           groups, std::string(R"({"kind": "local-sgd", "tau": 2, "outer": {"momentum": 0.5}})"),
-          std::string(R"({"kind": "local-sgd", "tau": 3, "buckets": 2})"),
-          std::string(R"({"kind": "d-psgd", "graph": "ring", "buckets": 2})"),
-          std::string(R"({"kind": "d-psgd", "graph": "ring", "order": "combine-first",
-                          "buckets": 3})")}) {
+          std::string(R"({"kind": "local-sgd", "tau": 3, "buckets": 2})")}) {
       CAPTURE(protocol);
       const RaceRecord plain = trained(protocol, softmax, rest, cluster);
       check_equal(trained(switching(phase(protocol)), softmax, rest, cluster), plain);

@@ -104,7 +104,8 @@ void visit_links(Fields& fields, Group& group, const std::optional<PeerNetwork>&
               "says nothing where all exchanges are within nodes", "per_node " + smaller);
   fields.idle("transformer",
               group.layers > 0 && !any_inside && !any_between && group.exchange_time() == 0,
-              "says nothing where no link takes time", "inside, between, or those of a network");
+              "says nothing where no link between these devices takes time",
+              "inside, between, or a network of topology mesh or nodes whose links take time");
   const bool one_way = group.parallelism == Group::Parallelism::one || group.q <= 3;
   fields.idle("broadcast", group.by_ring && one_way,
               "says nothing of 1-d, whose all-reduces go around a ring, and where q is 3 at most",
@@ -183,7 +184,7 @@ bool visit_group(Fields& fields, ClusterRuntimes& runtimes,
   const auto refuse = [&](bool is_there, std::string_view key) {
     if (is_there && exchange > 0)
       fields.complain(key, "would act on what a learner's devices exchange (group), too",
-                      "without it, or links of the group that take no time");
+                      "without it, or without the transformer of group");
   };
   refuse(std::ranges::any_of(runtimes.speeds, [](double speed) { return speed != 1; }),
          runtimes.slow ? "slow" : "speeds");

@@ -108,6 +108,11 @@ bool is_by_layer(const AnyProtocol& protocol) {
   return !protocol.has_server() && protocol->traits().by_layer;
 }
 
+/// As a phase, too.
+bool may_switch(const AnyProtocol& protocol) {
+  return is_by_layer(protocol) && protocol->traits().exchange != Traits::Exchange::of_neighbours;
+}
+
 /// Those that share them have one value.
 bool divides_layers(const AnyProtocol& protocol) {
   return is_by_layer(protocol) && protocol->traits().one_value;
@@ -121,12 +126,14 @@ void check_layers(Fields& fields, const Point& point, const AnyProtocol& protoco
         key,
         std::string("leave one by one while the backward pass makes them, and ") +
             (is_switch ? "a phase's learners" : "these learners") +
-            " exchange whole models, in groups or pairs that form when it has ended, or models "
-            "that it does not make",
-        "without it; or " + protocols_with(is_by_layer) + ", or a switch between those");
+            " exchange whole models, after the backward pass, or of another kind than it makes",
+        "without it; or " + protocols_with(is_by_layer) + "; or a switch of " +
+            protocols_with(may_switch));
   const Layers& layers = *point.cluster.peers->layers;
   if (layers.parallelism != Parallelism::data && (!protocol->traits().one_value || is_switch))
-    fields.complain(key + ".parallelism", "divides layers, of which these learners have all",
+    fields.complain(key + ".parallelism",
+                    is_switch ? "divides layers, and phases would have to divide them alike"
+                              : "divides layers, of which these learners have all",
                     "data; or " + protocols_with(divides_layers));
   if (point.cluster.transit.failures)
     fields.complain(key, "do not go with learners that fail (cluster.failures)",

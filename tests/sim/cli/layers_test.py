@@ -129,9 +129,13 @@ class Scenarios(unittest.TestCase):
 
         pairs = {"kind": "ad-psgd", "graph": "bipartite-exponential"}
         self.assertIn("layers: leave one by one while the backward pass makes them, and these learners exchange whole", told(protocol=pairs))
-        self.assertIn("allowed: without it; or all-reduce, local-sgd, d-psgd, or a switch between those", told(protocol=pairs))
+        self.assertIn("allowed: without it; or all-reduce, local-sgd, d-psgd; or a switch of all-reduce, local-sgd", told(protocol=pairs))
         phases = [{"protocol": {"kind": "all-reduce"}, "end": {"updates": 1}}, {"protocol": {"kind": "ripples", "schedule": "group-division"}}]
-        self.assertIn("layers: leave one by one while the backward pass makes them, and a phase's", told(protocol={"kind": "switch", "phases": phases}))
+        neighbours = [phases[0], {"protocol": {"kind": "d-psgd", "graph": "ring"}}]
+        for of in (phases, neighbours):
+            self.assertIn("layers: leave one by one while the backward pass makes them, and a phase's", told(protocol={"kind": "switch", "phases": of}))
+        neighbours[1]["protocol"]["buckets"] = 2
+        self.assertIn("phases[1].protocol.buckets: is not for a phase", told(protocol={"kind": "switch", "phases": neighbours}))
         self.assertIn("protocol.buckets: says nothing where each layer is exchanged", told(protocol={"kind": "all-reduce", "buckets": 3}))
         self.assertIn("protocol.accumulate: does not go with", told(protocol={"kind": "all-reduce", "accumulate": 3}))
         many = {**TIMING["cluster"], "learners": 1000, "network": {"topology": "mesh", "bandwidth": 1, "model_bytes": 1}}
