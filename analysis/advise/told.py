@@ -122,7 +122,8 @@ def undecided_text(advice):
     if not advice.race.is_spent:
         return f", which {advice.race.most} replicas do not tell"
     share = advice.asked["share"]
-    return f"; --share {number(share)} of all runs' gradients is spent, and a larger one goes on"
+    more = "a larger one goes on" if share < 1 else "more replicas go on"
+    return f"; what is left of --share {number(share)} of all runs' gradients does not pay for another round, and {more}"
 
 
 def notes(advice):
@@ -174,7 +175,8 @@ def measured_text(row):
     if not row["runs"]:
         return "-"
     if row["never"]:
-        return f"in {row['runs'] - row['never']} of {row['runs']} runs"
+        ended = f", ended at {short(row['time'], 3)}" if row["never"] == row["runs"] else ""
+        return f"in {row['runs'] - row['never']} of {row['runs']} runs{ended}"
     half = row["measured_95"]
     return short(row["measured"]) + ("" if math.isnan(half) else f" \u00b1 {short(half, 2)}")
 

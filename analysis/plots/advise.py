@@ -9,6 +9,7 @@ from results.advise import read_advice
 MOST_ROWS = 24
 COLOURS = {"best": style.BLUE, "no better": style.GREEN}
 ROW = 0.22  # inches
+LINE = 9  # points, of a label
 
 
 def colour_of(one):
@@ -24,6 +25,13 @@ def known(rows):
     """Those with a number, the best first; of many the first ones."""
     there = [one for one in rows if math.isfinite(middle(one))]
     return sorted(there, key=lambda one: (one.verdict != "best", middle(one)))[:MOST_ROWS]
+
+
+def scale_by(axis, places):
+    """Logarithmic where they span more than a factor of 5."""
+    if places and max(places) > 5 * min(places) > 0:
+        axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+        style.label_log_axis(axis)
 
 
 def draw_candidates(advice, title):
@@ -54,10 +62,7 @@ def draw_candidates(advice, title):
             )
     axes.set_yticks(range(len(rows)), [one.label for one in rows])
     axes.invert_yaxis()
-    places = [middle(one) for one in rows]
-    if places and max(places) > 5 * min(places) > 0:
-        axes.set_xscale("log")
-        style.label_log_axis(axes.xaxis)
+    scale_by(axes.xaxis, [middle(one) for one in rows])
     axes.set_xlabel(advice.measure)
     style.add_text(
         figure,
@@ -93,6 +98,21 @@ def pareto_of(advice):
     return x, words, [each for each in found if all(map(math.isfinite, each[1:]))]
 
 
+def name_front(axes, named):
+    """Labels at their points, one above the other; named: [(label, point)]."""
+    scale, highest = 72 / axes.figure.dpi, -math.inf  # of a label, in points
+    for label, place in sorted(named, key=lambda one: one[1][1]):
+        height = axes.transData.transform(place)[1] * scale
+        highest = max(height, highest + LINE)
+        axes.annotate(
+            label,
+            place,
+            xytext=(6, highest - height - 3),
+            textcoords="offset points",
+            fontsize="x-small",
+        )
+
+
 def draw_pareto(advice, title):
     """The figure; None where fewer than two got there."""
     words, price, found = pareto_of(advice)
@@ -103,12 +123,11 @@ def draw_pareto(advice, title):
     best = front([place for _, *place in found])
     for one, *place in found:
         axes.plot(*([x] for x in place), "o", markersize=5.5, color=colour_of(one))
-        if tuple(place) in best:
-            axes.annotate(
-                one.label, place, xytext=(6, -3), textcoords="offset points", fontsize="x-small"
-            )
     axes.step(*zip(*best), where="post", color=style.GREY, linewidth=0.9, zorder=1)
     axes.margins(x=0.15)
+    for i, axis in enumerate((axes.xaxis, axes.yaxis)):
+        scale_by(axis, [place[i] for _, *place in found])
+    name_front(axes, [(one.label, place) for one, *place in found if tuple(place) in best])
     axes.set_xlabel(words)
     axes.set_ylabel(price)
     style.add_text(

@@ -1,6 +1,7 @@
 """The page of gradrace advise: which candidate, how sure, and what that rests on."""
 
 import json
+import math
 
 from plots import style
 from plots.advise import draw_candidates, draw_pareto
@@ -11,14 +12,26 @@ from results.advise import read_advice
 
 NOTE = (
     "Candidates are the points of the sweep. Grey bars are what models foretell of each without its own runs; marks are "
-    "means of runs with 95 % intervals. Below: what one pays to be soon, of those that ran to the target (Pareto front: "
+    "means of runs with 95 % intervals. The other figure: what one pays to be soon, of those that ran to the target (Pareto front: "
     "the line)."
 )
-HEADS = "candidate", "foretold", "measured", "95 %", "runs", "gradients", "verdict"
+HEADS = "candidate", "foretold", "measured", "runs", "gradients", "verdict"
 
 
-def told(value):
-    return "-" if value != value else "never" if value == float("inf") else number(value, 4)
+def foretold(one):
+    """Of a run that was too short for a number, what that is above."""
+    if math.isnan(one.foretold):
+        return "-"
+    if math.isfinite(one.foretold):
+        return number(one.foretold, 4)
+    return f"> {number(one.foretold_low, 3)}" if math.isfinite(one.foretold_low) else "never"
+
+
+def measured(one):
+    if one.never:
+        return f"in {one.runs - one.never} of {one.runs} runs"
+    half = "" if math.isnan(one.measured_95) else f" \u00b1 {number(one.measured_95, 2)}"
+    return "-" if math.isnan(one.measured) else number(one.measured, 4) + half
 
 
 def table_of(advice):
@@ -27,8 +40,7 @@ def table_of(advice):
     )
     rows = [
         [
-            one.label, told(one.foretold), told(one.measured), "-" if one.measured_95 != one.measured_95 else f"\u00b1 {number(one.measured_95, 2)}",
-            f"{one.runs}", f"{one.gradients:,}", one.verdict,
+            one.label, foretold(one), measured(one), f"{one.runs}", f"{one.gradients:,}", one.verdict,
         ]
         for one in ordered
     ]  # fmt: skip

@@ -28,6 +28,7 @@ from scipy.special import bdtrc, stdtr
 
 WRONG = 0.025  # the chance of a wrong answer: of 200, more than one in twenty are not
 CONFIDENCE = 0.95  # of every interval
+ROUNDING = 1e-12  # relative: numbers so near are equal
 MOST_REPLICAS = 1000  # more are not advised
 
 
@@ -161,6 +162,9 @@ def compare(measure, front, point, level):
     mine, theirs = (measure.values[p].to_numpy() for p in (front, point))
     both = ~np.isnan(mine) & ~np.isnan(theirs)
     mine, theirs, bound = mine[both], theirs[both], measure.at_least[point].to_numpy()[both]
+    theirs, bound = (
+        np.where(np.isclose(of, mine, ROUNDING, 0), mine, of) for of in (theirs, bound)
+    )
     coarse = np.zeros(len(mine))
     if measure.slack is not None:  # of the other one, past that of the front-runner
         own, other = (measure.slack[p].to_numpy()[both] for p in (front, point))

@@ -524,6 +524,11 @@ class Censored(Answers):
         self.assertEqual(final.front, 1)
         self.assertEqual(final.comparisons[0].losses, 2)
 
+    def test_numbers_that_differ_by_rounding_are_equal(self):
+        near, apart = (pd.DataFrame({0: [24.5, 24.5, 24.5], 1: [24.5 * (1 + by)] * 3}) for by in (2e-13, 2e-10))
+        self.assertEqual(contest(Measure("rate", "rate", near, near)).same, [1])
+        self.assertEqual(contest(Measure("rate", "rate", apart, apart)).beaten, [1])
+
     def test_equal_differences_of_one_step_are_not_certain(self):
         """Times on a grid of 1 that differ by one step in all of three replicas."""
         write(
