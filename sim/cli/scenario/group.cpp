@@ -46,9 +46,10 @@ void visit_grid(Fields& fields, Group& group) {
 }
 
 void visit_transformer(Fields& fields, Group& group) {
-  if (!fields.open("transformer", Need::none,
-                   "the model, whose layers' matrices are divided among the devices; needed where "
-                   "a link takes time"))
+  if (!fields.open(
+          "transformer", Need::none,
+          "the model, whose layers' matrices are divided among the devices, which exchange "
+          "nothing without it; needed where a link of the group takes time"))
     return;
   const Range range = between(1, 1 << 24);
   fields.integer("layers", group.layers, Need::required, range, "L");
