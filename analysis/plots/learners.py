@@ -15,18 +15,19 @@ PARTS = {
 }
 SHARED = "link_utilisation", "server_utilisation"  # columns of runs.csv
 SPENT = "communicating", "encoding", "waiting", "down"  # idle
+HIDDEN = "hidden"  # of computing: meanwhile in an exchange
 
 
 def parts(folder):
-    """[run x part] shares of the learners' time, indexed by point and replica; empty where
+    """[run x part, and HIDDEN] shares of the learners' time, indexed by point and replica; empty where
     learners.csv is not there. Of a run whose communication was not counted, idle time is no part."""
     table = folder.learners
     if table.empty:
-        return pd.DataFrame(columns=list(PARTS))
-    known = [name for name in SPENT if name in table]
+        return pd.DataFrame(columns=[*PARTS, HIDDEN])
+    known = [name for name in (*SPENT, HIDDEN) if name in table]
     sums = table.groupby(["point", "replica"])[["busy", "idle", "wasted", *known]].sum(min_count=1)
     found = pd.DataFrame({"useful": sums["busy"] - sums["wasted"], "wasted": sums["wasted"]})
-    for name in SPENT:
+    for name in (*SPENT, HIDDEN):
         found[name] = sums[name] if name in known else float("nan")
     found.loc[found["waiting"].notna(), "down"] = found["down"].fillna(0.0)
     total = sums["busy"] + sums["idle"]
@@ -55,7 +56,7 @@ def facts(folder):
         if name in runs:
             found[name] = points[name].mean()
     shares = parts(folder)
-    for name in PARTS:
+    for name in (*PARTS, HIDDEN):
         found[name] = shares[name].groupby("point").mean() if len(shares) else float("nan")
     found["least"] = least_share(folder)
     return found

@@ -44,14 +44,16 @@ def have_cards(folder):
 
 def shares(facts, cards=False):
     """The share of time for which each resource is busy, of those that are known. A link, or a
-    network, is busy at least while the mean learner communicates, or else the learners' cards are."""
-    link, communicating = facts.get("link_utilisation", NOT_KNOWN), facts["communicating"]
-    alone = link if cards else max(link, communicating)
+    network, is busy at least while the mean learner has an exchange, or else the learners' cards are."""
+    link = facts.get("link_utilisation", NOT_KNOWN)
+    hidden = facts.get("hidden", NOT_KNOWN)
+    exchanging = facts["communicating"] + (hidden if hidden == hidden else 0)
+    alone = link if cards else max(link, exchanging)
     found = {
         "computing": facts["useful"] + facts["wasted"],
         "link": alone if link == link else NOT_KNOWN,
-        "cards": communicating if cards and link == link else NOT_KNOWN,
-        "network": communicating if link != link else NOT_KNOWN,
+        "cards": exchanging if cards and link == link else NOT_KNOWN,
+        "network": exchanging if link != link else NOT_KNOWN,
         "server": facts.get("server_utilisation", NOT_KNOWN),
     }
     return {name: share for name, share in found.items() if share == share}

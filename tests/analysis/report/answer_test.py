@@ -454,6 +454,12 @@ class Resources(Answers):
         words, _ = self.told(learners, cards, link_utilisation=0.04, server_utilisation="")
         self.assertIn("the busiest resource is the learners&#39; cards", words)
 
+    def test_a_network_is_busy_while_learners_compute_too(self):
+        learners = {"busy": 57, "idle": 43, "communicating": 43, "waiting": 0, "down": 0}
+        for hidden, resource in ((38, "the network"), (0, "the learners&#39; computing")):
+            words, _ = self.told(learners | {"hidden": hidden}, link_utilisation="", server_utilisation="")
+            self.assertIn(f"learners compute 57 % and communicate 43 % of the time; the busiest resource is {resource}", words)
+
     def test_making_messages_may_be_what_takes_long(self):
         learners = {"busy": 20, "idle": 80, "communicating": 10, "waiting": 5, "down": 0, "encoding": 65}
         words, costs = self.told(learners, link_utilisation=0.1, server_utilisation="")
