@@ -43,8 +43,8 @@ class Verdict(NamedTuple):
 
 def standing(measure, ranks, live, confidence, looks):
     """The front-runner of those live, and {other: Verdict}, by a Measure of all that raced and {candidate: Rank};
-    (None, {}) where no run got there. Who diverged is worse than who never did. The chance of a wrong word is shared by those live and by the looks at them (Bonferroni): in each,
-    no more can be taken for better than the best."""
+    (None, {}) where no run got there. Who diverged is worse than who never did. The chance of a wrong word is shared by
+    those live and by the looks at them (Bonferroni): in each, no more can be taken for better than the best."""
     if not np.isfinite(measure.values).any(axis=None):
         return None, {}
     front = min(sorted(live), key=ranks.get)
@@ -57,27 +57,25 @@ def standing(measure, ranks, live, confidence, looks):
         found = compare(measure, front, other, level)
         is_no_better = compare(nearly, front, other, level).p <= level
         p = min(found.p, late_p(measure, ranks, front, other), lost_p(measure, ranks, front, other))
-        is_worse = p <= level or diverged(measure, other) > 0 == diverged(measure, front)
+        alone_diverges = diverged(measure, other) and not diverged(measure, front)
+        is_worse = p <= level or alone_diverges
         word = "worse" if is_worse else "no better" if is_no_better else "open"
         verdicts[other] = Verdict(word, found.difference, found.is_bound)
     return front, verdicts
 
 
 def diverged(measure, number):
-    """The share of runs that would not get there in any time."""
-    return float(np.isinf(measure.at_least[number].dropna()).mean())
+    """Whether some run did, which gets there in no time."""
+    return bool(np.isinf(measure.at_least[number]).any())
 
 
 def lost_p(measure, ranks, front, other):
     """P of so many lost runs of the other, if both lost the same share (Fisher's exact test, one-sided)."""
+    from scipy.stats import hypergeom  # which takes a while to load
+
     runs, front_runs = (int(measure.values[one].notna().sum()) for one in (other, front))
     lost, front_lost = round(ranks[other].lost * runs), round(ranks[front].lost * front_runs)
-    every, all_lost = runs + front_runs, lost + front_lost
-    ways = (
-        math.comb(all_lost, n) * math.comb(every - all_lost, runs - n)
-        for n in range(lost, runs + 1)
-    )
-    return sum(ways) / math.comb(every, runs)
+    return float(hypergeom.sf(lost - 1, runs + front_runs, lost + front_lost, runs))
 
 
 def late_p(measure, ranks, front, other):
