@@ -306,7 +306,8 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
   if (!options.report) return {true, failures.size()};
   Answer answer;
   if (!options.quiet) {
-    if (!interrupted) answer = answer_of(folder);
+    const bool has_choice = job.scenario.points.size() > 1;  // of one the table says all
+    if (has_choice && !interrupted) answer = answer_of(folder);
     if (was_whole) report_whole(job, is_new);
     if (is_new)
       report_replaced(other_format().empty() ? format : "", summary.drawings_went, options.plot);

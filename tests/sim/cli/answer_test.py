@@ -57,6 +57,10 @@ class Answer(ProgramTest):
         told = self.run_race(GRADRACE_PYTHON="/nowhere/python")
         self.assertEqual(told.splitlines()[-1], "gradrace report out says which is best")
 
+    def test_of_a_single_point_the_table_says_all(self):
+        told = self.run_race(scenario=changed(RACE, sweep=None, protocol={"kind": "sync"}), GRADRACE_PYTHON="/nowhere/python")
+        self.assertEqual(told.splitlines()[-1], "results: out/")
+
     def test_quiet_has_neither(self):
         self.assertEqual(self.run_race("--quiet", GRADRACE_PYTHON=os.fspath(PYTHON)), "results: out/\n")
 
