@@ -204,6 +204,7 @@ std::optional<double> largest_bounded_eta(const Descent& descent) {
 std::optional<Estimate> stable_eta(const Descent& descent) {
   const Theory& theory = descent.theory;
   if (!descent.one_value || !descent.momentum || descent.clip > 0 || !theory.staleness) return {};
+  if (!is_fresh(descent) && descent.learning_rate->differs()) return {};
   const double smoothness = descent.quadratic.constants().smoothness;
   const bool follows = descent.law && theory.reading != ReadOrder::other && *theory.staleness > 0;
   if (follows && is_memoryless(descent) && descent.momentum == 0) {

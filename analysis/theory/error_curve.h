@@ -68,7 +68,7 @@ std::optional<double> error_floor_bound(const Descent& descent);
 /// The largest learning rate, one for all updates and after its scale, at which a quadratic is
 /// stable.  Exact where all gradients are fresh, are stale by exponential runtimes (the second
 /// moments; no momentum) or are all of one staleness; else approximate: as if all had the mean
-/// staleness.
+/// staleness.  None where stale gradients have other rates than fresh ones.
 std::optional<Estimate> stable_eta(const Descent& descent);
 
 /// The largest learning rate of Lemma 2 or, with a gamma, of Theorem 3, on a quadratic.

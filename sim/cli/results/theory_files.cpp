@@ -129,7 +129,10 @@ CsvFile<TheoryRow> theory_table(const std::vector<std::string>& swept) {
       {"fresh_basis", "", "of it", [](auto& row) { return basis_of(row.fresh); }},
       {"error_floor_bound", "", "by Lemma 2 or (gamma) Theorem 3 of Dutta et al., AISTATS 2018",
        &Row::error_floor_bound},
-      {"stable_eta", "", "largest stable learning rate, after its scale", &Row::stable_eta},
+      {"stable_eta", "",
+       "largest learning rate, after its scale, at which the mean loss is bounded; empty where "
+       "rates depend on staleness",
+       &Row::stable_eta},
       {"stable_eta_basis", "", "of it", [](auto& row) { return basis_of(row.stable_eta); }},
       {"ageing", "", "whether a new minibatch takes longer than the rest of a used one",
        &Row::ageing},

@@ -1097,6 +1097,10 @@ class Theory(ProgramTest):
         self.assertLess(float(row["stable_eta"]), 0.0512)  # that of a delay of 2; this one is 3
         self.assertGreater(float(row["stable_eta"]), 0.0215)  # of 5
 
+        for rule in ({"kind": "staleness", "eta": 0.1}, {"kind": "staleness-root", "eta": 0.1}, {"kind": "distance", "c": 0.004, "eta_max": 0.1}):
+            told = {row["protocol"]: row["stable_eta"] for row in table(learning_rate=rule)}
+            self.assertEqual((told["sync"], told["async"]), ("2", ""))
+
         shifted = {"learners": 4, "runtime": {"distribution": "shifted-exponential", "shift": 1, "mean": 1}}
         told = {row["protocol"]: (row["fresh_basis"], row["stable_eta_basis"], row["ageing"]) for row in table(cluster=shifted)}
         self.assertEqual(told["async"], ("exact", "approximate", "new-longer"))
