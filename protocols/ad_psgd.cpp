@@ -40,7 +40,8 @@ everyone asks and answers: a learner asks one that it hears, when those who aske
 been answered, and answers nobody until it has had its own exchange: that is how circles close.
 
 Where learners fail (`cluster.failures`) only neighbours that are left are drawn; who waits for one
-that fails draws another, and without one it applies its gradient alone.)",
+that fails draws another, and without one it applies its gradient alone.  A circle ends the run
+though one of its learners would fail later.)",
     .source =
         "Lian, Zhang, Zhang, Liu, ICML 2018; bipartite-exponential: the program of Assran, "
         "Loizou, Ballas, Rabbat, ICML 2019",

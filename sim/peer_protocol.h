@@ -55,7 +55,8 @@ class Peers {
   virtual std::span<const std::uint32_t> present() const = 0;
 
   /// The idle learner starts its next minibatch at its value.  One that is back has that of the
-  /// lowest-numbered of its neighbours that are present.
+  /// learner that it has copied or, once that has failed, of the lowest-numbered of its neighbours
+  /// that are present.
   virtual void compute(std::uint32_t learner) = 0;
   /// The same of one that is back, at that step, from 0 at the last start(), of those that learners
   /// make together.  Without a step it is where the learner is that it copies.

@@ -30,6 +30,7 @@ void PeerValues::fail(std::uint32_t learner) {
   leave_exchanges(learner);
   if (before != Presence::present) return;
   steps_.leave(learner);
+  ++changes_;  // of their mean
   if (present_.empty()) return;
   make_updates();
   protocol_->on_leave(*this, learner);
@@ -110,13 +111,14 @@ std::uint32_t PeerValues::source_of(std::uint32_t learner) const {
 void PeerValues::copy(std::uint32_t learner) {
   peers_[learner].presence = Presence::copying;
   if (present_.empty()) return;
-  const std::uint32_t source = source_of(learner);
+  const std::uint32_t source = peers_[learner].source = source_of(learner);
   begin({ExchangeKind::copy, model_bytes()}, {&learner, 1}, {&source, 1}, {});
 }
 
 void PeerValues::come_back(std::uint32_t learner) {
-  peers_[learner].presence = Presence::back;
-  peers_[learner].value = peers_[source_of(learner)].value;
+  Peer& peer = peers_[learner];
+  peer.presence = Presence::back;
+  peer.value = peers_[peer.source].value;
   protocol_->on_return(*this, learner);
 }
 
@@ -130,7 +132,7 @@ void PeerValues::admit(std::uint32_t learner, std::optional<std::uint64_t> step)
   GRADRACE_CHECK(peer.presence == Presence::back, "a learner that is down or copies computes");
   std::uint64_t steps = steps_.all();
   if (!present_.empty()) {
-    const std::uint32_t source = source_of(learner);
+    const std::uint32_t source = is_present(peer.source) ? peer.source : source_of(learner);
     change(peer, peers_[source].value);
     steps = steps_.of(source);
   }
@@ -141,8 +143,8 @@ void PeerValues::admit(std::uint32_t learner, std::optional<std::uint64_t> step)
   engine_.recover(learner);
 }
 
-/// Nobody is left.  Those who are up begin anew, at the copy that the lowest-numbered of them has
-/// or, if none has one, at the initial model.
+/// Nobody is left.  Those who have a copy begin anew, at that of the lowest-numbered of them, which
+/// the others copy who are up; if none has one, those do, at the initial model.
 void PeerValues::begin_anew() {
   constexpr double never = std::numeric_limits<double>::infinity();
   engine_.set(Happening::Kind::timer, never);
@@ -164,14 +166,17 @@ void PeerValues::begin_anew() {
   for (std::uint32_t learner = 0; learner < peers_.size(); ++learner) {
     Peer& peer = peers_[learner];
     peer.value = value;
-    if (peer.presence == Presence::copying) peer.presence = Presence::back;
+    if (peer.presence == Presence::copying && back == peers_.end()) peer.presence = Presence::back;
   }
   ++changes_;
   protocol_->start(*this);
+  if (present_.empty()) return;  // they know that they will fail
   for (std::uint32_t learner = 0; learner < peers_.size(); ++learner) {
-    if (peers_[learner].presence != Presence::down) continue;
+    const Presence presence = peers_[learner].presence;
+    if (presence != Presence::down && presence != Presence::copying) continue;
     peers_[learner].value = 0;
     protocol_->on_leave(*this, learner);
+    if (presence == Presence::copying) copy(learner);
   }
 }
 

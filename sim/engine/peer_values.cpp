@@ -551,9 +551,11 @@ std::span<const ValueId> PeerValues::live() {
   for (const Peer& peer : peers_) live_.push_back(peer.value);
   for (const Coded& coded : coded_)
     if (coded.value != no_value && !finished_) live_.push_back(coded.value);
-  if (machines_) live_.push_back(0);  // at which they begin anew
-  if (restarts_) hold_checkpoint();
-  if (!finished_) protocol_->hold(live_);
+  if (!finished_) {
+    if (machines_) live_.push_back(0);  // at which they begin anew
+    if (restarts_) hold_checkpoint();
+    protocol_->hold(live_);
+  }
   std::vector<std::uint32_t> order(live_.size());
   std::iota(order.begin(), order.end(), 0);
   const auto id = [this](std::uint32_t place) { return live_[place]; };

@@ -72,6 +72,7 @@ class PeerValues final : public Owner, private Peers {
     bool held = false, was_held = false;  // in an exchange for which it does not compute; ever
     double behind = 0;  // by so much computing what it is said to have done, as it was held
     Presence presence = Presence::present;
+    std::uint32_t source = 0;  // of its last copy
     ExchangeTotals totals;
   };
 

@@ -455,6 +455,84 @@ TEST_CASE("failing peers: where nobody is left the clock waits, and training beg
   CHECK(local_sgd.learners[0].exchanged.down == 3);
 }
 
+// 1 is back at 5.125 and waits for the step of 0, which fails at 5.5, when 2 has copied half of it:
+// 1 begins alone, and 2 copies that.
+TEST_CASE("failing peers: who loses the source of a copy copies one who has a value, by hand") {
+  const auto race_with = [](const std::string& protocol) {
+    Race race = three(protocol, 0, 8);
+    race.transit.failures = failures({{5.5}, {0.5}, {0.625}}, {{}, {4.125}, {4.625}}, 0);
+    return race;
+  };
+  const Race race = race_with(R"({"kind": "local-sgd", "tau": 1})");
+  CHECK(log_of(race) == Lines{"0.5 lose 1",
+                              "0.625 lose 2",
+                              "1 update 1: 0",
+                              "1-1 collective 0",
+                              "2 update 2: 0",
+                              "2-2 collective 0",
+                              "3 update 3: 0",
+                              "3-3 collective 0",
+                              "4 update 4: 0",
+                              "4-4 collective 0",
+                              "5 update 5: 0",
+                              "5-5 collective 0",
+                              "4.625-5.125 copy 1 of 0",
+                              "5.5 lose 0",
+                              "5.25-5.5 copy 2 of 0",
+                              "5.5-6 copy 2 of 1",
+                              "6.5 update 6: 1",
+                              "6.5-6.5 collective 1",
+                              "7.5 update 7: 1 2",
+                              "7.5-8.5 collective 1 2",
+                              "9.5 update 8: 1 2",
+                              "9.5-9.5 collective 1 2"});
+  const Noisy F;
+  std::vector<double> w{1, 1}, expected{F.loss(w)};
+  for (const auto& [learner, draw] :
+       {std::pair(0u, 0u), {0u, 1u}, {0u, 2u}, {0u, 3u}, {0u, 4u}, {1u, 1u}}) {
+    w = F.step(w, learner, draw);
+    expected.push_back(F.loss(w));
+  }
+  for (std::uint32_t draw = 1; draw <= 2; ++draw) {
+    w = mean_of({F.step(w, 1, draw + 1), F.step(w, 2, draw)});
+    expected.push_back(F.loss(w));
+  }
+  check_close(losses_of(race), expected);
+  // Its last two updates take an exchange of two each.
+  const Race all_reduce = race_with(R"({"kind": "all-reduce"})");
+  CHECK(run_timing(all_reduce).totals.time == 10.5);
+  check_close(losses_of(all_reduce), expected);
+}
+
+// 1 copies 2, while 0 is back at a value that 2 has left behind.
+TEST_CASE("failing peers: a copy is of the learner with which it began, by hand") {
+  Race race = three(R"({"kind": "partial-reduce", "group": 1})", 0, 5);
+  race.transit.failures = failures({{0.125}, {0.5}, {}}, {{1.25}, {1.25}, {}}, 0);
+  const Noisy F;
+  const std::vector<double> start{1, 1};
+  const auto x2 = F.step(start, 2, 0), after = F.step(x2, 2, 1), x0 = F.step(x2, 0, 1),
+             last = F.step(after, 2, 2), x1 = F.step(after, 1, 1);
+  check_close(
+      losses_of(race),
+      {F.loss(start), F.loss(x2), F.loss(mean_of({x2, after})), F.loss(mean_of({x0, after, after})),
+       F.loss(mean_of({x0, after, last})), F.loss(mean_of({x0, x1, last}))});
+}
+
+// All but 1 have made their step, and 1 fails.
+TEST_CASE("failing peers: an update that a failure completes is evaluated, and may be the last") {
+  for (const std::string protocol :
+       {R"({"kind": "local-sgd", "tau": 1})", R"({"kind": "d-psgd", "graph": "ring"})"}) {
+    CAPTURE(protocol);
+    Race race = by_hand(protocol, 3, {1, 3, 1, 1, 1}, 1);
+    race.transit.failures = failures({{}, {1.5}, {}}, {{}, {2}, {}}, 0);
+    CHECK(run_timing(race).totals.time == 1.5);
+    const Noisy F;
+    const std::vector<double> start{1, 1};
+    check_close(losses_of(race),
+                {F.loss(start), F.loss(mean_of({F.step(start, 0, 0), F.step(start, 2, 0)}))});
+  }
+}
+
 TEST_CASE("failing peers: a run ends as deadlocked where all are down and none comes back") {
   for (const std::string protocol :
        {R"({"kind": "all-reduce"})", R"({"kind": "local-sgd", "tau": 4})"}) {

@@ -8,7 +8,7 @@ namespace gradrace {
 
 /// Goes up with every change that gives a run other results: runs of another number are not taken
 /// for those of this program.  tests/sim/cli/results_version_test.py tells when.
-inline constexpr int results_version = 6;
+inline constexpr int results_version = 7;
 
 /// What of a scenario, resolved or as it is written, bears on the results of a run, without its
 /// replica: not names and texts, the sweep and the number of replicas; data by the last component
