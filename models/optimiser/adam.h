@@ -32,6 +32,7 @@ struct Adam {
       .example = R"({"kind": "adam", "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8})"};
 
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  double summed = 1;  // gradients of an update, each with its weight, that are one of this rule
 
   void visit(Fields& fields) {
     fields.real("beta1", beta1, Need::defaulted, from_below(0, 1),
@@ -55,8 +56,8 @@ struct Adam {
           square_(update.part(mean_square)),
           updates_(update.part(updates)),
           vanishing_(update.vanishes()),
-          rate_(static_cast<Real>(update.rate)),
-          per_rate_(static_cast<Real>(1 / update.rate)),
+          rate_(static_cast<Real>(update.rate / adam.summed)),
+          per_rate_(static_cast<Real>(adam.summed / update.rate)),
           beta1_(static_cast<Real>(adam.beta1)),
           beta2_(static_cast<Real>(adam.beta2)),
           new1_(static_cast<Real>(1 - adam.beta1)),

@@ -35,8 +35,9 @@ struct AdamW {
    public:
     GRADRACE_HD Step(const AdamW& adamw, const Update<Real>& update)
         : Adam::Step<Real>(adamw.adam, update),
-          decay_(update.vanishes() ? Real{0}
-                                   : static_cast<Real>(update.rate * adamw.weight_decay)) {}
+          decay_(update.vanishes()
+                     ? Real{0}
+                     : static_cast<Real>(update.rate * adamw.weight_decay / adamw.adam.summed)) {}
 
     template <class Number>
     GRADRACE_HD Number operator()(Number w, Number change, Number (&kept)[number_parts]) const {

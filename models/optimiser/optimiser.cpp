@@ -63,6 +63,7 @@ void each_part(std::span<const Rule> rules, const Function& f) {
     for (std::size_t part = 0; part < std::size(Kind::parts); ++part) {
       bool kept = false;
       for (const Rule& rule : rules) {
+        if (!rule.optimiser) continue;  // that keeps nothing
         const Kind* const kind = std::get_if<Kind>(&optimiser_of(rule));
         GRADRACE_CHECK(kind != nullptr, "the rules of a run name one kind of optimiser");
         kept = kept || kind->keeps(part);
@@ -138,6 +139,18 @@ std::shared_ptr<const Optimiser> with_momentum(const OptimiserKind& kind,
       changed.from_rest = from_rest;
       result = make_optimiser(changed);
     }
+  });
+  return result;
+}
+
+std::shared_ptr<const Optimiser> of_sums(const OptimiserKind& kind, std::uint32_t summed) {
+  std::shared_ptr<const Optimiser> result;
+  with_kind(kind, [&](auto changed) {
+    if constexpr (requires { changed.summed; })
+      changed.summed = summed;
+    else
+      changed.adam.summed = summed;
+    result = make_optimiser(changed);
   });
   return result;
 }

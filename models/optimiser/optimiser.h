@@ -30,6 +30,9 @@ std::shared_ptr<const Optimiser> make_optimiser(OptimiserKind kind);
 std::shared_ptr<const Optimiser> with_momentum(const OptimiserKind& kind,
                                                std::optional<double> momentum, bool from_rest);
 
+/// That optimiser, of gradients that are sums of so many.
+std::shared_ptr<const Optimiser> of_sums(const OptimiserKind& kind, std::uint32_t summed);
+
 /// What a scenario's `optimiser` says.
 struct OptimiserKeys {
   std::shared_ptr<const Optimiser> optimiser;

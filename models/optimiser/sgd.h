@@ -42,6 +42,7 @@ struct Sgd {
   bool of_gradients = false;
   bool from_rest = false;  // v is taken for 0
   std::optional<RmsProp> rmsprop = {};
+  double summed = 1;  // gradients of an update, each with its weight, that are one of this rule
 
   void visit(Fields& fields) {
     fields.real("momentum", momentum, Need::defaulted, from_below(0, 1),
@@ -87,12 +88,13 @@ struct Sgd {
       if (rescaled_) {
         decay_ = static_cast<Real>(sgd.rmsprop->decay);
         epsilon_ = static_cast<Real>(sgd.rmsprop->epsilon);
-        per_rate_ = static_cast<Real>(1 / update.rate);
+        per_rate_ = static_cast<Real>(sgd.summed / update.rate);
       }
       const bool still = sgd.of_gradients && update.vanishes();
       kept_ = still ? Real{1} : sgd.from_rest ? Real{0} : momentum_;
-      of_step_ = static_cast<Real>(still ? 0 : sgd.of_gradients ? 1 / update.rate : 1);
-      scale_ = static_cast<Real>(still ? 0 : sgd.of_gradients ? update.rate : 1);
+      const double rate = update.rate / sgd.summed;
+      of_step_ = static_cast<Real>(still ? 0 : sgd.of_gradients ? 1 / rate : 1);
+      scale_ = static_cast<Real>(still ? 0 : sgd.of_gradients ? rate : 1);
     }
 
     GRADRACE_HD const PartMove<Real>& part(std::size_t part) const {

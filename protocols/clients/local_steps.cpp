@@ -53,9 +53,11 @@ class OfLocalSteps final : public ServerProtocol {
 }  // namespace
 
 void LocalSteps::visit(Fields& fields) {
-  fields.integer("tau", tau, between(1, 1e6),
-                 "steps that a learner makes from the version it has read, w - eta g of its own, "
-                 "before it sends the sum of their gradients g; 1 if absent");
+  fields.integer(
+      "tau", tau, between(1, 1e6),
+      "steps that a learner makes from the version it has read, w - eta g of its own, "
+      "before it sends the sum of their gradients g, to the optimiser one gradient; 1 if "
+      "absent");
 }
 
 MakeProtocol LocalSteps::before(MakeProtocol make) const {

@@ -139,7 +139,8 @@ bool Engine::depart(Learner& learner, std::uint32_t number, const Reading& readi
   learner.place = Learner::down;
   if (transit_->postpone(number)) return false;
   take(learner, number, reading);
-  transit_->depart(number, learner.gradient.draw, reading.version, reading.plan, time_);
+  const std::uint32_t gradient = learner.gradient.draw / race_.local_steps;
+  transit_->depart(number, gradient, reading.version, reading.plan, time_);
   if (transit_->waits()) tape_.want_answers();
   if (observer_) observer_->on_dispatch(learner.gradient, time_);
   return true;
@@ -178,7 +179,7 @@ void Engine::refuse_standing(std::uint64_t minibatches) const {
   throw RunError("simulated time stands still at " + short_number(time_) + ": of " +
                  std::to_string(tape_.gradients()) + " minibatches " + std::to_string(minibatches) +
                  " took no time, or less than can be told from it; times of the cluster are too "
-                 "short");
+                 "short, or one is too long beside the others");
 }
 
 void Engine::finish() {

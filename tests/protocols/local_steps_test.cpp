@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,6 +13,7 @@
 
 #include "models/make_device.h"
 #include "tests/support/race_text.h"
+#include "tests/support/temporary_folder.h"
 
 namespace gradrace::local_steps_test {
 
@@ -43,15 +46,60 @@ Point point_of(const std::string& kind, const std::string& rest, const std::stri
       kind + R"(, "tau": )" + steps + "}, " + rest + "}");
 }
 
-/// FedBuff as it is written: a learner makes its steps when it reads the model, and sends them.
+/// What a server's optimiser makes of x and the sum of rate times gradient, whose rates sum to
+/// rate.
+using Move = std::function<void(double& x, std::size_t i, double step, double rate)>;
+
+Move with_momentum(double momentum) {
+  return [momentum, v = std::vector<double>(1000)](double& x, std::size_t i, double step,
+                                                   double) mutable {
+    v[i] = momentum * v[i] + step;
+    x -= v[i];
+  };
+}
+Move rmsprop() {
+  return [s = std::vector<double>(1000, 1.0)](double& x, std::size_t i, double step,
+                                              double rate) mutable {
+    const double g = step / rate;
+    s[i] = 0.8 * s[i] + 0.2 * g * g;
+    x -= rate * g / std::sqrt(s[i] + 1e-4);
+  };
+}
+Move adam(double decay) {
+  struct Moments {
+    double m = 0, v = 0;
+    int t = 0;
+  };
+  return [decay, of = std::vector<Moments>(1000)](double& x, std::size_t i, double step,
+                                                  double rate) mutable {
+    auto& [m, v, t] = of[i];
+    const double g = step / rate;
+    ++t;
+    m = 0.8 * m + 0.2 * g;
+    v = 0.9 * v + 0.1 * g * g;
+    x -= rate * decay * x;
+    x -= rate * (m / (1 - std::pow(0.8, t))) / (std::sqrt(v / (1 - std::pow(0.9, t))) + 1e-4);
+  };
+}
+
+const std::pair<std::string, std::function<Move()>> optimisers[] = {
+    {R"({})", [] { return with_momentum(0); }},
+    {R"({"momentum": 0.7})", [] { return with_momentum(0.7); }},
+    {R"({"rmsprop": {"decay": 0.8, "epsilon": 1e-4}})", rmsprop},
+    {R"({"kind": "adam", "beta1": 0.8, "beta2": 0.9, "epsilon": 1e-4})", [] { return adam(0); }},
+    {R"({"kind": "adamw", "beta1": 0.8, "beta2": 0.9, "epsilon": 1e-4, "weight_decay": 0.3})",
+     [] { return adam(0.3); }},
+};
+
+/// FedBuff as it is written, with adam FedAdam (Reddi et al., ICLR 2021): a learner makes its steps
+/// when it reads the model, and sends the sum of their gradients.
 class Written final : public Observer {
  public:
-  Written(const Point& point, double momentum)
+  Written(const Point& point, Move move)
       : race_(point.race()),
-        momentum_(momentum),
+        move_(std::move(move)),
         model_(point.model->make_float64()),
-        x_(model_->parameters()),
-        velocity_(x_.size()) {
+        x_(model_->parameters()) {
     model_->initialise(race_.seed, 0, x_);
   }
 
@@ -64,17 +112,15 @@ class Written final : public Observer {
     sent_[begun.gradient] = std::move(sum);
   }
   void on_update(const UpdateFacts& update) override {
-    double all = 0;
+    double all = 0, sum = 0;
     for (const auto& sent : update.gradients) all += rows(sent);
     std::vector<double> step(x_.size());
     for (const auto& sent : update.gradients) {
       const double rate = eta / std::fmax(1, sent.staleness) * rows(sent) / all;
+      sum += rate;
       for (std::size_t i = 0; i < x_.size(); ++i) step[i] += rate * sent_.at(sent.gradient)[i];
     }
-    for (std::size_t i = 0; i < x_.size(); ++i) {
-      velocity_[i] = momentum_ * velocity_[i] + step[i];
-      x_[i] -= velocity_[i];
-    }
+    for (std::size_t i = 0; i < x_.size(); ++i) move_(x_[i], i, step[i], sum);
     const double* value = x_.data();
     losses.emplace_back();
     model_->evaluate({&value, 1}, {&losses.back(), 1});
@@ -88,9 +134,9 @@ class Written final : public Observer {
   }
 
   const Race race_;
-  const double momentum_;
+  const Move move_;
   const std::unique_ptr<Model<double>> model_;
-  std::vector<double> x_, velocity_;
+  std::vector<double> x_;
   std::map<GradientId, std::vector<double>> sent_;
 };
 
@@ -100,12 +146,11 @@ TEST_CASE("local steps: every protocol is that of a loop that makes the steps at
   for (const std::string& model : {quadratic, softmax}) {
     for (const std::string& kind : kinds) {
       for (const std::string minibatch : {"4", "[4, 1, 9, 2, 5, 3]"}) {
-        for (const auto& [optimiser, momentum] :
-             {std::pair(R"({})", 0.0), std::pair(R"({"momentum": 0.7})", 0.7)}) {
+        for (const auto& [optimiser, move] : optimisers) {
           CAPTURE(model);
           CAPTURE(kind);
           CAPTURE(minibatch);
-          CAPTURE(momentum);
+          CAPTURE(optimiser);
           const Point point = point_of(
               kind, R"("model": )" + model + minibatch +
                         R"(}, "learning_rate": {"kind": "staleness", "eta": 0.05}, "optimiser": )" +
@@ -113,7 +158,7 @@ TEST_CASE("local steps: every protocol is that of a loop that makes the steps at
           const auto device = make_device(*point.model, {});
           const Race race = point.race();
           for (const std::uint32_t limit : {1u, 7u, 4096u}) {
-            Written written(point, momentum);
+            Written written(point, move());
             const auto curve = run_race({race, 0, limit, &written}, device.get()).curve;
             REQUIRE(curve.size() == 7);
             for (std::size_t i = 1; i < curve.size(); ++i)
@@ -164,6 +209,23 @@ TEST_CASE("local steps: a gradient takes its minibatches one after the other") {
       R"(, "network": {"pull": {"distribution": "deterministic", "value": 0.5},
                                 "push": {"distribution": "deterministic", "value": 0.25}})";
   CHECK(time(R"("kind": "sync")", "4", roads) == 4 * 3.75);
+}
+
+// The n-th gradient of a learner has the n-th time of its series, whatever minibatches it is of.
+TEST_CASE("local steps: series of pulls and pushes go on by gradients") {
+  const TemporaryFolder folder;
+  folder.write("road.csv", "pull,push\n10,.1\n30,.3\n20,.2\n50,.5\n");
+  const auto series = [&](const std::string& column) {
+    return R"({"distribution": "empirical", "path": ")" + (folder.path() / "road.csv").string() +
+           R"(", "column": ")" + column + R"(", "mode": "replay"})";
+  };
+  const Race race = point_from(R"({"cluster": {"learners": 1, "runtime": {"distribution":
+      "deterministic", "value": 1}, "network": {"topology": "star", "pull": )" +
+                               series("pull") + R"(, "push": )" + series("push") +
+                               R"(}}, "protocol": {"kind": "async", "tau": 3},
+                                  "stop": {"updates": 3}})")
+                        .race();
+  CHECK(run_timing(race).totals.time == doctest::Approx(60 + 0.6 + 9).epsilon(1e-12));
 }
 
 TEST_CASE("local steps: what is sent is counted, and the samples of all steps") {

@@ -33,6 +33,8 @@ std::vector<Plan> Point::plans() const {
   if (with_model()) plan.learning_rate = learning_rate;
   plan.minibatch = samples();
   if (plan.learning_rate) plan.rule.distance = plan.learning_rate->distance();
+  if (plan.rule.optimiser && local_steps() > 1)
+    plan.rule.optimiser = of_sums(optimiser_of(plan.rule), local_steps());
   plan.message = of_tensors(plan.message);
   const bool server = make_protocol().has_server();
   const auto& made = plan.message.compressor;
