@@ -19,7 +19,8 @@ static void visit_left_out(Fields& fields, Memory& memory) {
               "of what it remembers, from message to message");
   memory.of_steps = fields.second_of(
       "of", "gradient", "step",
-      "what it remembers; step: a gradient times the learning rate of its dispatch");
+      "what it remembers; step: a gradient times the learning rate of its dispatch, which its "
+      "message has in it, so that the server moves the model by what it reads");
   memory.takes_back =
       fields.second_of("on_drop", "lost", "return",
                        "what becomes of a message that the server drops; return: it is remembered");

@@ -32,7 +32,7 @@ eta(highest) is the greatest rate so far, so that a warm-up counts for nothing.
 
 Update n is made when the last learner has made its n-th step, and an evaluation at update n comes
 before the average that follows.  With a list a round has max tau_i updates, and a learner whose
-steps of the round are over is waited for no more.
+steps of the round are over is waited for no more: several updates may be made at one instant.
 
 `momentum_state` says what becomes of the optimiser's state at an average: `kept`, each learner's
 own; `reset`, that of the start; `averaged`, as the parameters.
@@ -44,7 +44,8 @@ rate and m the outer momentum,
     v = m v + Delta
     x = x - eta v, with `nesterov` x - eta (m v + Delta)
 
-With `per_rate` Delta is divided by the learning rate, and the step multiplied by it.  It moves
+With `per_rate` Delta is divided by the learning rate, and the step multiplied by it: the rate when
+the average is made, after all steps of the round.  It moves
 learnt parameters: statistics of batch normalisation stay averaged, and the optimiser's state as
 `momentum_state` says.
 

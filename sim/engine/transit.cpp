@@ -478,7 +478,8 @@ TripFacts Transit::trip(std::uint32_t learner, double now) const {
 TripFacts Transit::end(std::uint32_t learner, double now) {
   Way& way = ways_[learner];
   if (waits()) std::erase(departing_, learner);
-  const TripFacts ended = trip(learner, now);
+  TripFacts ended = trip(learner, now);
+  ended.left = std::min(ended.left, ended.reached);  // it may end before the model has left
   totals_[learner].communicating += ended.communicating();
   if (is_by_layer() && way.place == Place::incoming) [[unlikely]]
     note_hidden(learner, now);

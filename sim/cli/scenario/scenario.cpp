@@ -144,7 +144,7 @@ bool visit_record(Fields& fields, Point& point, bool model_read) {
   fields.real("every_time", every.every_time, positive(),
               "evaluate at multiples of this time; a run of more than 10000000 evaluations fails");
   fields.integer("every_updates", every.every_updates, at_least(1),
-                 "evaluate after so many updates");
+                 "evaluate after so many updates, once where several are made at one instant");
   fields.real("every_epochs", every.every_epochs, positive(), "evaluate after so many epochs");
   fields.integer("train_rows", point.rows.train, at_least(1),
                  "training loss on so many rows of a fixed shuffle (default: all)");

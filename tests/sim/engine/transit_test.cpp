@@ -164,6 +164,27 @@ TEST_CASE("transit: what learners, links and the server did with their time, wor
   CHECK(record.utilisation.server == (2 * 4 * 0.125 + 3) / record.totals.time);
 }
 
+// Learner 0's second model leaves at 1.4, learner 1's at 1.8.
+TEST_CASE("transit: who waits for a model that has not left does not communicate") {
+  for (const double end : {1.2, 1.5, 2.0}) {
+    const RunRecord record =
+        run_timing(race_on(2, R"("runtimes": [{"distribution": "deterministic", "value": 1},
+                                   {"distribution": "deterministic", "value": 1.25}])",
+                           R"("server": {"per_update": 0.4})", R"({"kind": "async"})",
+                           R"({"time": )" + std::to_string(end) + "}"));
+    const double left[] = {1.4, 1.8};
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      const LearnerTotals& learner = record.learners[i];
+      const double computed = 1 + 0.25 * i, again = std::fmax(0, end - left[i]);
+      CAPTURE(end);
+      CAPTURE(i);
+      CHECK(learner.exchanged.communicating == 0);
+      CHECK(learner.busy == doctest::Approx(std::fmin(computed, end) + again));
+      CHECK(learner.exchanged.waiting == doctest::Approx(end - learner.busy));
+    }
+  }
+}
+
 TEST_CASE("transit: messages have bytes of their own, up and down apart, worked by hand") {
   const std::string network = R"("network": {"pull": )" + always("0.25") + R"(, "push": )" +
                               always("0.5") + R"(, "bandwidth": 4, "model_bytes": 2},
