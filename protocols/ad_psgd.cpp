@@ -153,7 +153,7 @@ class AdPsgd final : public PeerProtocol {
   }
 
   Traits traits() const override {
-    return {.exchange = Traits::Exchange::of_pairs, .goes_on_without = true};
+    return {.exchange = Traits::Exchange::of_pairs, .goes_on_without = true, .begins_alone = true};
   }
 
  private:

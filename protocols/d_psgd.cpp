@@ -185,6 +185,7 @@ class DPsgd final : public PeerProtocol {
             .no_failures = directed_             ? "graph"
                            : config_.buckets > 1 ? "buckets"
                                                  : "",
+            .begins_alone = true,
             .may_be_phase = true};
   }
   std::uint32_t k() const override { return graph_.learners(); }

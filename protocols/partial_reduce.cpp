@@ -55,7 +55,7 @@ class PartialReduce final : public PeerProtocol {
     go_on(peers);
   }
 
-  Traits traits() const override { return {.goes_on_without = true}; }
+  Traits traits() const override { return {.goes_on_without = true, .begins_alone = true}; }
 
   /// A learner's step is a minibatch and a collective, and more where it waits: not in groups of
   /// one or of all, nor where all minibatches take the same and nobody is left over.

@@ -103,6 +103,7 @@ class Ripples final : public PeerProtocol {
     return {.asks_for_groups = true,
             .goes_on_without = true,
             .no_failures = by_table_ ? "schedule" : "",
+            .begins_alone = true,
             .may_be_phase = true};
   }
 

@@ -64,6 +64,9 @@ struct Traits {
   /// Learners begin each step, or round, by compute_all(), after which the protocol does nothing
   /// that bears on how a copy() of it, made there, goes on.
   bool goes_back = false;
+  /// Learners begin each step by a compute() of their own, in place of which one leaves that knows
+  /// that it will fail.
+  bool begins_alone = false;
   std::span<const std::string_view> keys_of_values{};  // its keys that are said, by another value
                                                        // than the default, and change no time
   /// It may be a phase of `switch`: start() at any time when all are idle and agree in their

@@ -7,10 +7,16 @@
 
 namespace gradrace {
 
+static bool has(std::span<const std::uint32_t> some, std::uint32_t learner) {
+  return std::ranges::find(some, learner) != some.end();
+}
+
 /// The learner fails or comes back.
 void PeerValues::on_machine(std::uint32_t learner) {
   if (learner == race_.learners) return restart();
   if (machines_->tells(learner)) return;
+  if (has(leaving_, learner) && machines_->may_stay(learner, time()) && !is_free(learner))
+    return machines_->stay(learner);
   clock(peers_[learner]);
   machines_->change(learner, time());
   if (restarts_) return stop_all(learner);
@@ -21,6 +27,7 @@ void PeerValues::on_machine(std::uint32_t learner) {
 void PeerValues::fail(std::uint32_t learner) {
   Peer& peer = peers_[learner];
   const Presence before = peer.presence;
+  std::erase(leaving_, learner);
   if (before == Presence::present) {
     present_.erase(std::ranges::lower_bound(present_, learner));
     lose_gradients(learner);
@@ -47,6 +54,26 @@ void PeerValues::lose_gradients(std::uint32_t learner) {
   unused_[learner].clear();
 }
 
+/// It begins its next step, if it does not know that it will fail.
+bool PeerValues::begins(std::uint32_t learner) {
+  if (!begins_alone_ || !machines_->is_told(learner)) return true;
+  if (!has(leaving_, learner)) leaving_.push_back(learner);
+  leave_those_free();
+  return false;
+}
+
+/// It would lose nothing.
+bool PeerValues::is_free(std::uint32_t learner) const {
+  const auto hears = [&](const auto& heard) { return has(heard, learner); };
+  return unused_[learner].empty() && !peers_[learner].exchanging &&
+         (hearing_ == 0 || std::ranges::none_of(heard_, hears));
+}
+
+void PeerValues::leave_those_free() {
+  for (const std::uint32_t learner : leaving_)
+    if (is_free(learner)) machines_->leave(learner, time());
+}
+
 void PeerValues::note_arrival(const GradientFacts& gradient) {
   if (!restarts_) machines_->note_progress();
   unused_[gradient.learner].push_back(gradient);
@@ -57,6 +84,7 @@ void PeerValues::note_use(const GradientFacts& gradient) {
   std::erase_if(unused_[gradient.learner], [&](const GradientFacts& arrived) {
     return arrived.gradient == gradient.gradient;
   });
+  leave_those_free();
 }
 
 void PeerValues::note_order(std::uint32_t exchange, const Order& order, Some hears, Some hearers) {
@@ -69,8 +97,7 @@ void PeerValues::note_order(std::uint32_t exchange, const Order& order, Some hea
 void PeerValues::leave_exchanges(std::uint32_t learner) {
   if (peers_[learner].exchanging) go_on_without(exchange_of_[learner], learner);
   for (std::uint32_t exchange = 0; hearing_ > 0 && exchange < heard_.size(); ++exchange)
-    if (std::ranges::find(heard_[exchange], learner) != heard_[exchange].end())
-      go_on_without(exchange, learner);
+    if (has(heard_[exchange], learner)) go_on_without(exchange, learner);
 }
 
 /// Those who are present or back begin, but for one that knows that it will fail: it leaves now.
@@ -172,11 +199,10 @@ void PeerValues::begin_anew() {
   protocol_->start(*this);
   if (present_.empty()) return;  // they know that they will fail
   for (std::uint32_t learner = 0; learner < peers_.size(); ++learner) {
-    const Presence presence = peers_[learner].presence;
-    if (presence != Presence::down && presence != Presence::copying) continue;
-    peers_[learner].value = 0;
+    if (is_present(learner)) continue;
     protocol_->on_leave(*this, learner);
-    if (presence == Presence::copying) copy(learner);
+    if (peers_[learner].presence == Presence::copying) copy(learner);
+    if (peers_[learner].presence == Presence::down) peers_[learner].value = 0;
   }
 }
 

@@ -53,6 +53,11 @@ class Machines {
   void leave(std::uint32_t learner, double now) {
     queue_.schedule(first_slot_ + learner, now, event_class_);
   }
+  /// It has been told, and would leave; it fails when it was to fail.
+  bool may_stay(std::uint32_t learner, double now) const { return now < machines_[learner].until; }
+  void stay(std::uint32_t learner) {
+    queue_.schedule(first_slot_ + learner, machines_[learner].until, event_class_);
+  }
   /// A gradient has arrived or, where all go back to checkpoints, one was written.
   void note_progress() { changes_ = 0; }
 

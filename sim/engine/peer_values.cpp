@@ -24,6 +24,7 @@ PeerValues::PeerValues(const Race& race, std::uint32_t replica, PeerProtocol& pr
       coded_(asks_ ? race.learners : 0),
       peers_(race.learners),
       present_(everyone(race.learners)),
+      begins_alone_(protocol.traits().begins_alone),
       steps_(race.learners) {
   if (network_ && network_->communicator_setup > 0) communicators_.emplace(*network_);
   if (!race.transit.failures) return;
@@ -62,8 +63,10 @@ void PeerValues::on_exchange(std::uint32_t exchange) {
     return on_machine(exchange - race_.learners);
   if (!exchanges_.on_event(exchange, time())) return;
   end_exchange(exchange);
-  if (machines_ && orders_[exchange].kind == ExchangeKind::copy) [[unlikely]]
-    return come_back(members_[exchange][0]);
+  if (machines_) [[unlikely]] {
+    leave_those_free();
+    if (orders_[exchange].kind == ExchangeKind::copy) return come_back(members_[exchange][0]);
+  }
   protocol_->on_exchange(*this, exchange);
 }
 
@@ -96,6 +99,8 @@ std::uint32_t PeerValues::per_node() const {
   clock(peer);
   if (peer.presence != Presence::present) [[unlikely]]
     admit(learner);
+  if (machines_ && !begins(learner)) [[unlikely]]
+    return;
   peer.computing = true;
   engine_.compute(learner, {peer.value, peer.age, race_.plan_at(plan_, updates())});
   ++totals_.dispatched;

@@ -203,6 +203,9 @@ class PeerValues final : public Owner, private Peers {
   void note_arrival(const GradientFacts& gradient);
   void note_use(const GradientFacts& gradient);
   void note_order(std::uint32_t exchange, const Order& order, Some hears, Some hearers);
+  bool begins(std::uint32_t learner);
+  bool is_free(std::uint32_t learner) const;
+  void leave_those_free();
   bool is_present(std::uint32_t learner) const {
     return peers_[learner].presence == Presence::present;
   }
@@ -249,6 +252,8 @@ class PeerValues final : public Owner, private Peers {
   std::vector<Peer> peers_;
   std::vector<std::uint32_t> present_;
   std::optional<Machines> machines_;                 // the others where none fails are empty:
+  const bool begins_alone_;                          // a learner, a step
+  std::vector<std::uint32_t> leaving_;               // once they are free: their failure is told
   std::vector<Order> orders_;                        // [exchange], of those under way
   std::vector<std::vector<std::uint32_t>> hearers_;  // likewise
   std::vector<std::uint32_t> exchange_of_;           // [learner], that is in one

@@ -363,6 +363,53 @@ class MadeUpdates final : public Observer {
   std::uint64_t count = 0, empty = 0;
 };
 
+// Learner 1 begins no step once it knows, leaves when nobody is in an exchange with it, and is back
+// as if it had failed when it was to.
+TEST_CASE("failing peers: who is told leaves between two steps, by hand") {
+  const auto told = [](const std::string& protocol) {
+    Race race = three(protocol, 0, 6);
+    race.transit.failures = failures({{}, {2.75}, {}}, {{}, {2}, {}}, 0.25, 1.5);
+    return log_of(race);
+  };
+  CHECK(told(R"({"kind": "partial-reduce", "group": 2})") ==
+        Lines{"1 update 1: 0", "1 update 2: 1", "1 update 3: 2", "1-2 collective 0 1",
+              "3 update 4: 0", "3-4 collective 0 2", "5 update 5: 0", "5 update 6: 2",
+              "4.75-5 copy 1 of 0", "5-5 collective 0 2"});
+  CHECK(told(R"({"kind": "d-psgd", "graph": "ring"})") ==
+        Lines{"1 update 1: 0 1 2",      "1-1.5 gossip 0 of 1 2",   "1-1.5 gossip 1 of 0 2",
+              "1-1.5 gossip 2 of 0 1",  "2.5 update 2: 0 2",       "2.5-3 gossip 0 of 2",
+              "2.5-3 gossip 2 of 0",    "4 update 3: 0 2",         "4-4.5 gossip 0 of 2",
+              "4-4.5 gossip 2 of 0",    "4.75-5.25 copy 1 of 0",   "5.5 update 4: 0 2",
+              "5.5-6 gossip 0 of 2",    "5.5-6 gossip 2 of 0",     "7 update 5: 1 0 2",
+              "7-7.5 gossip 0 of 1 2",  "7-7.5 gossip 1 of 0 2",   "7-7.5 gossip 2 of 0 1",
+              "8.5 update 6: 0 1 2",    "8.5-8.5 gossip 0 of 1 2", "8.5-8.5 gossip 2 of 0 1",
+              "8.5-8.5 gossip 1 of 0 2"});
+
+  Race two = by_hand(R"({"kind": "ad-psgd", "graph": "bipartite-exponential"})", 2,
+                     std::vector<double>(100, 1.0), 6);
+  two.transit.failures = failures({{}, {2.75}}, {{}, {2}}, 0.25, 1.5);
+  CHECK(log_of(two) == Lines{"1 update 1: 0", "1-1.5 pair 0 1", "1.5 update 2: 1", "2 update 3: 0",
+                             "2-2.5 pair 0 1", "2.5 update 4: 1", "3 update 5: 0",
+                             "4 update 6: 0"});
+}
+
+TEST_CASE("failing peers: who is told in time loses nothing") {
+  for (const std::string& any : all_protocols) {
+    const std::string protocol = protocol_of(any, 8);
+    CAPTURE(protocol);
+    const RaceRecord record =
+        run_timing(point_from(R"({"cluster": {"learners": 8, "runtime": {"distribution": "uniform",
+            "low": 0.5, "high": 1}, "network": {"topology": "mesh", "latency": 0.01}, "failures":
+            {"up": {"distribution": "uniform", "low": 12, "high": 30}, "down": {"distribution":
+            "uniform", "low": 0, "high": 20}, "notice": 12}}, "protocol": )" +
+                              protocol + R"(, "stop": {"time": 1000}})")
+                       .race());
+    CHECK(record.status == Status::finished);
+    CHECK(record.totals.lost == 0);
+    CHECK(record.totals.updates > 100);
+  }
+}
+
 TEST_CASE("failing peers: on random clusters every run comes to its end") {
   std::mt19937 random(1);
   const auto between = [&](double low, double high) {
@@ -389,8 +436,8 @@ TEST_CASE("failing peers: on random clusters every run comes to its end") {
           R"({"cluster": {"learners": )" + std::to_string(learners) + R"(, "runtime": )" + law(1) +
           ", " + network + R"("failures": {"up": )" + law(between(1, 20)) + R"(, "down": )" +
           law(between(0.1, 10)) + R"(, "reform": )" + std::to_string(cluster % 3 * 0.3) +
-          R"(}}, "protocol": )" + protocol +
-          R"(, "stop": {"updates": 200}, "model": {"kind": "quadratic", "dimensions": 2},
+          R"(, "notice": )" + std::to_string(cluster % 5 == 0 ? 1.0 : 0.0) + R"(}}, "protocol": )" +
+          protocol + R"(, "stop": {"updates": 200}, "model": {"kind": "quadratic", "dimensions": 2},
              "learning_rate": {"kind": "constant", "eta": 0.1}, "record": {"every_updates": 20}})");
       const RaceRecord record = run_training(point);
       CHECK(record.reason == "");

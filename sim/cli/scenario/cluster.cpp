@@ -69,7 +69,8 @@ void visit_failures_of_peers(Fields& fields, Failures& read) {
   fields.real("notice", notice, at_least(0),
               "without a server: time before its failure at which a learner is told (default: 0); "
               "it begins no further step or round, and leaves without losing anything if that is "
-              "soon enough, with restart once a checkpoint has been written for it");
+              "soon enough: once its gradients are used and no exchange with it is under way, with "
+              "restart once a checkpoint has been written for it");
   read.notice = notice.value_or(0);
   if (read.up && read.notice > read.up->mean())
     fields.complain(

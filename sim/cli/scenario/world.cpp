@@ -174,15 +174,14 @@ void check_failures(Fields& fields, const Point& point, const AnyProtocol& proto
                     "is not for this protocol, which has no answer to a learner that fails",
                     protocols_with(goes_on_without) + ", or a protocol of a server");
   const Failures& failures = *point.cluster.transit.failures;
-  const auto need_steps = [&](const char* key, bool is_said, const char* otherwise) {
-    if (is_said && !traits.goes_back)
-      fields.complain(std::string("cluster.failures.") + key,
-                      "is for protocols whose learners begin steps or rounds together, and whose "
-                      "tau follows no loss",
-                      std::string(otherwise) + "; or " + protocols_with(goes_back));
-  };
-  need_steps("on_failure", failures.checkpoint.has_value(), "shrink");
-  need_steps("notice", failures.notice > 0, "0");
+  if (failures.checkpoint && !traits.goes_back)
+    fields.complain("cluster.failures.on_failure",
+                    "is for protocols whose learners begin steps or rounds together, and whose "
+                    "tau follows no loss",
+                    "shrink; or " + protocols_with(goes_back));
+  if (failures.notice > 0 && !traits.goes_back && !traits.begins_alone)
+    fields.complain("cluster.failures.notice", "does not go with a tau that follows the loss",
+                    "0, or another tau");
   if (!traits.no_failures.empty())
     fields.complain("protocol." + std::string(traits.no_failures),
                     "does not go with learners that fail (cluster.failures)",
