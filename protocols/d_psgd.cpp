@@ -157,11 +157,11 @@ class DPsgd final : public PeerProtocol {
   }
 
   void on_return(Peers& peers, std::uint32_t learner) override {
-    std::uint64_t step = learners_[peers.present()[0]].begun;
+    std::uint64_t step = learners_[peers.present()[0]].mixed;
     bool alone = true;
     for (const std::uint32_t other : lists_.hears(learner).all()) {
       if (!takes_part(other, never - 1)) continue;
-      step = alone ? learners_[other].begun : std::max(step, learners_[other].begun);
+      step = alone ? learners_[other].mixed : std::max(step, learners_[other].mixed);
       alone = false;
     }
     ++step;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -65,18 +66,19 @@ class NoLoCo final : public PeerProtocol {
     if (++learner.steps < config_.tau) return peers.compute(arrival.learner);
     const std::uint32_t other = partner_of(peers, arrival.learner);
     if (other == arrival.learner) {
-      outer_step(peers, {&other, 1});
-      return begin(peers, other);
+      peers.collective({&other, 1});
+      return;
     }
     const bool is_there = at_[other].round == learner.round && at_[other].steps == config_.tau;
     if (is_there) peers.pair(arrival.learner, other, {}, models);
   }
 
   void on_exchange(Peers& peers, std::uint32_t exchange) override {
-    const auto members = peers.members(exchange);
-    const std::uint32_t pair[] = {members[0], members[1]};
-    outer_step(peers, pair);
-    for (const std::uint32_t learner : pair) begin(peers, learner);
+    std::uint32_t pair[2];
+    const auto last = std::ranges::copy(peers.members(exchange), pair).out;
+    const std::span<const std::uint32_t> members(pair, last);
+    outer_step(peers, members);
+    for (const std::uint32_t learner : members) begin(peers, learner);
   }
 
   Traits traits() const override { return {.exchange = Traits::Exchange::of_pairs}; }

@@ -249,6 +249,25 @@ TEST_CASE("failing peers: d-psgd adds weights of absent neighbours to the own, b
   check_close(losses_of(race), expected);
 }
 
+// 1 is back while 0 makes its fifth step, and has a part from the sixth on.
+TEST_CASE("failing peers: d-psgd takes who is back in at the next step") {
+  for (const std::string order : {"adapt-first", "combine-first"}) {
+    CAPTURE(order);
+    Race race = by_hand(R"({"kind": "d-psgd", "graph": "complete", "order": ")" + order + "\"}", 2,
+                        std::vector<double>(100, 1.0), 7);
+    race.peers.reset();
+    race.transit.failures = failures({{}, {0.25}}, {{}, {4}}, 0);
+    Lines updates;
+    for (const std::string& line : log_of(race))
+      if (line.find("update") != std::string::npos) updates.push_back(line);
+    REQUIRE(updates.size() == 7);
+    CHECK(updates[4] == "5 update 5: 0");
+    CHECK(updates[5] == "6 update 6: 1 0");
+    CHECK(updates[6].substr(0, 12) == "7 update 7: ");
+    CHECK(updates[6].size() == 15);
+  }
+}
+
 // Learner 1 of a ring of five is absent for a while, and fails in the midst of minibatches: what
 // the others average keeps their mean, as the weights of each value add to 1, or for two learners
 // that have the same one to 2.
