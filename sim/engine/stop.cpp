@@ -30,8 +30,8 @@ std::span<const StopCondition> stop_conditions() {
   static const StopCondition conditions[] = {
       {"time", &Stop::time, positive(), "simulated time", nothing, clock, false, &Reached::time,
        nullptr},
-      {"updates", &Stop::updates, between(1, most_counted), "updates made", nothing, count, false,
-       &Reached::updates, nullptr},
+      {"updates", &Stop::updates, between(1, most_counted),
+       "updates made, with all of that instant", nothing, count, false, &Reached::updates, nullptr},
       {"gradients", &Stop::gradients, between(1, most_counted), "gradients applied", nothing, count,
        true, &Reached::gradients, nullptr},
       {"epochs", &Stop::epochs, positive(), "samples applied over the training set's size",

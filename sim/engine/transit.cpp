@@ -114,10 +114,10 @@ void Transit::depart(std::uint32_t learner, std::uint32_t draw, std::uint32_t ve
   way.reads = version;
   way.plan = plan;
   way.left = 0;
-  for (const Shard& shard : shards_) way.left = std::max(way.left, shard.free_at);
+  for (const Shard& shard : shards_) way.left = std::max(way.left, shard.leaves(now));
   if (shards() > 1 && outgoing_)
     for (std::uint32_t shard = 0; shard < shards(); ++shard)
-      leaves_[std::size_t{learner} * shards() + shard] = std::max(now, shards_[shard].free_at);
+      leaves_[std::size_t{learner} * shards() + shard] = std::max(now, shards_[shard].leaves(now));
   if (carried_[plan].back_asked && way.follows && version >= backs_.size()) [[unlikely]]
     return departing_.push_back(learner);
   set_off(learner, now);
@@ -399,7 +399,9 @@ void Transit::forget_timer(double now) {
 /// The first that waits.
 void Transit::receive(Shard& shard, double now) {
   shard.receiving = true;
+  shard.takes_at = std::max(now, shard.free_at);
   order(shard, now, service(shard.waiting.front()) * shard.part);
+  shard.taken_at = shard.free_at;
   schedule(shard, shard.free_at);
 }
 

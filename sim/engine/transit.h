@@ -73,7 +73,7 @@ struct Carriage {
 };
 
 /// What the server's work takes.  It does one thing at a time: gradients queue for it in the order
-/// of their arrival, and models leave when what was ordered before is done.
+/// of their arrival, and models leave when what it does then is done, before gradients that wait.
 ///
 /// A server in shards is as many servers, each with a part of the parameters, links of its own and
 /// a queue of its own.  A message is divided among them, and so is the work: a gradient has been
@@ -247,7 +247,14 @@ class Transit {
                                                     // is not taken up
     double free_at = 0;                             // when it has done all that it has begun,
     double ordered = 0;                             // and how long that takes in all
-    bool receiving = false;                         // the first of waiting
+    bool receiving = false;                         // the first of waiting,
+    double takes_at = 0, taken_at = 0;              // from then to then
+
+    /// When a model leaves that is asked for now: it waits for what has been begun, and for what
+    /// was ordered since the first of waiting was.
+    double leaves(double now) const {
+      return receiving && now < takes_at && free_at == taken_at ? takes_at : free_at;
+    }
   };
 
   enum Slot : std::uint32_t { server, outgoing, incoming, machines };  // of the shards; learners

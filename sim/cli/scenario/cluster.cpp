@@ -39,8 +39,9 @@ void visit_shards(Fields& fields, std::vector<double>& parts) {
 
 void visit_server(Fields& fields, std::optional<ServerTimes>& server) {
   if (!fields.open("server", Need::none,
-                   "what the server's work takes; it does one thing at a time, in the order of "
-                   "arrival (default: no time)")) {
+                   "what the server's work takes; it does one thing at a time, gradients in the "
+                   "order of their arrival, and models leave when what it does then is done "
+                   "(default: no time)")) {
     return;
   }
   ServerTimes read;

@@ -139,7 +139,11 @@ class Loop final : public Server {
   };
   struct Shard {
     std::deque<std::uint32_t> queue;
-    double free_at = 0, ends = never;  // never: it takes nothing up
+    double free_at = 0, begins = 0, ends = never;  // never: it takes nothing up
+    /// What it is at, or has been told to do since it was told to take the next one up.
+    double busy(double now) const {
+      return now < begins && free_at == ends ? begins : std::max(now, free_at);
+    }
   };
   static constexpr std::uint32_t timer_ = 1000, nobody_ = 1001;
 
@@ -167,7 +171,7 @@ class Loop final : public Server {
     learner.pulls = never;
     learner.to_come = static_cast<std::uint32_t>(shards_.size());
     for (std::size_t s = 0; s < shards_.size(); ++s) {
-      const double leaves = std::max(now_, shards_[s].free_at);
+      const double leaves = shards_[s].busy(now_);
       last = std::max(last, leaves);
       if (machines_.bytes > 0) learner.parts[s] = {leaves, machines_.bytes * machines_.parts[s]};
     }
@@ -229,7 +233,7 @@ class Loop final : public Server {
   void timer(double time) override {
     rings_ = time;
     for (std::size_t s = 0; s < shards_.size(); ++s) {
-      auto& [queue, free_at, ends] = shards_[s];
+      auto& [queue, free_at, begins, ends] = shards_[s];
       if (!queue.empty() && queue.front() == timer_) ends = never;
       std::erase(queue, timer_);
     }
@@ -404,6 +408,7 @@ class Loop final : public Server {
   void take_next(std::size_t s) {
     Shard& shard = shards_[s];
     if (shard.ends < never || shard.queue.empty()) return;
+    shard.begins = std::max(now_, shard.free_at);
     keep_busy(s, shard.queue.front() == timer_ ? 0 : machines_.work() * part(s));
     shard.ends = shard.free_at;
   }

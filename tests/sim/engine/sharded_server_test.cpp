@@ -167,8 +167,12 @@ class Loop {
   struct Shard {
     std::size_t first, last;
     std::uint32_t version = 0;
-    double free_at = 0, ends = never;  // never: it takes nothing up
-    std::vector<Flow> leaving = {};    // left: when
+    double free_at = 0, begins = 0, ends = never;  // never: it takes nothing up
+    /// What it is at, or has been told to do since it was told to take the next one up.
+    double busy(double now) const {
+      return now < begins && free_at == ends ? begins : std::max(now, free_at);
+    }
+    std::vector<Flow> leaving = {};  // left: when
     std::vector<Flow> out = {}, in = {};
     std::deque<std::uint32_t> queue = {};
     std::vector<Part> accepted = {};
@@ -234,8 +238,8 @@ class Loop {
     double last = now_;
     for (Shard& shard : shards_) {
       learner.read.push_back(shard.version);
-      last = std::max(last, shard.free_at);
-      if (machines_.bandwidth > 0) shard.leaving.push_back({l, std::max(now_, shard.free_at)});
+      last = std::max(last, shard.busy(now_));
+      if (machines_.bandwidth > 0) shard.leaving.push_back({l, shard.busy(now_)});
     }
     were_apart = were_apart || std::ranges::min(learner.read) < std::ranges::max(learner.read);
     learner.g.resize(w_.size());
@@ -262,8 +266,8 @@ class Loop {
   void begin_next(Shard& shard) {
     shard.ends = never;
     if (shard.queue.empty()) return;
-    shard.ends = std::max(now_, shard.free_at) + machines_.per_gradient * part(shard);
-    shard.free_at = shard.ends;
+    shard.begins = std::max(now_, shard.free_at);
+    shard.free_at = shard.ends = shard.begins + machines_.per_gradient * part(shard);
   }
   void take_up(Shard& shard) {
     const std::uint32_t l = shard.queue.front();

@@ -87,7 +87,7 @@ class Arrivals : public Observer {
   void on_end(const GradientFacts& gradient, double, double time, Ending ending) override {
     if (ending == Ending::accepted) times[gradient.learner].push_back(time);
   }
-  std::vector<double> times[2];
+  std::vector<double> times[4];
 };
 
 /// Cancels learner 1's minibatch when the first gradient of learner 0 is in; what becomes of them.
@@ -650,6 +650,30 @@ TEST_CASE("transit: each learner has its own series of pulls, pushes, failures a
   // The third of a is lost, and begins again at 5 as the fourth: 0.25 + 1 + 0.5.
   CHECK(arrivals.times[0] == std::vector<double>{1.75, 3.5, 6.75});
   CHECK(arrivals.times[1] == std::vector<double>{4, 8});
+}
+
+// The server takes learner 1's gradient up from 1 to 2 and makes an update until 3, when two more
+// wait.  Learner 0 is back at 2.5: its model leaves at 3, and its gradient is there at 3.5.
+TEST_CASE("transit: a model waits for what the server does, and not for gradients that wait") {
+  const TemporaryFolder folder;
+  folder.write("times.csv", "up,down\n0.25,2.25\n90,9\n");
+  const auto replay = [&](const std::string& column) {
+    return R"({"distribution": "empirical", "mode": "replay", "path": ")" +
+           (folder.path() / "times.csv").string() + R"(", "column": ")" + column + "\"}";
+  };
+  const Race race = race_on(
+      4,
+      R"("runtimes": [)" + always("0.5") + "," + one + "," + always("1.1") + "," + always("1.2") +
+          "]",
+      R"("server": {"per_gradient": 1, "per_update": 1}, "failures": {"learners": [0], "up": )" +
+          replay("up") + R"(, "down": )" + replay("down") + "}",
+      R"({"kind": "async"})", R"({"updates": 5})");
+  Arrivals arrivals;
+  CHECK(run_timing(race, 0, &arrivals).totals.time == 10);
+  CHECK(arrivals.times[0] == std::vector<double>{8});
+  CHECK(arrivals.times[1] == std::vector<double>{2, 10});
+  CHECK(arrivals.times[2] == std::vector<double>{4});
+  CHECK(arrivals.times[3] == std::vector<double>{6});
 }
 
 TEST_CASE("transit: a cluster that never finishes a minibatch says so") {
