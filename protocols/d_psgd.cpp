@@ -168,7 +168,7 @@ class DPsgd final : public PeerProtocol {
     Learner& state = learners_[learner];
     state.shown = state.mixed = state.begun = state.from = state.in = state.parts = step;
     peers.compute(learner, step);
-    if (!adapt_first_) show(peers, learner);
+    if (!adapt_first_ && !peers.leaves(learner)) show(peers, learner);
   }
 
   std::vector<std::uint32_t> neighbours(std::uint32_t learner) const override {
@@ -470,7 +470,7 @@ class DPsgd final : public PeerProtocol {
     }
     peers.compute(learner);
     if (early_) await_begin(peers, learner);
-    if (!adapt_first_) show(peers, learner);
+    if (!adapt_first_ && !peers.leaves(learner)) show(peers, learner);
     return true;
   }
 

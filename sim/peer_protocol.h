@@ -64,6 +64,8 @@ class Peers {
   /// The same for every learner that is present or back, in the order of their numbers; all are
   /// idle.  They may have to wait first, where checkpoints are written.
   virtual void compute_all() = 0;
+  /// Whether the learner leaves in place of such a minibatch, as it knows that it will fail.
+  virtual bool leaves(std::uint32_t /*learner*/) const { return false; }
   /// The learner's minibatch; null if it is idle.
   virtual const GradientFacts* computing(std::uint32_t learner) const = 0;
   /// When the minibatch that it computes will be there.

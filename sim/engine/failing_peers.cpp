@@ -21,6 +21,7 @@ void PeerValues::on_machine(std::uint32_t learner) {
   machines_->change(learner, time());
   if (restarts_) return stop_all(learner);
   machines_->is_down(learner) ? fail(learner) : copy(learner);
+  leave_those_free();
   if (present_.empty()) begin_anew();
 }
 
@@ -56,7 +57,7 @@ void PeerValues::lose_gradients(std::uint32_t learner) {
 
 /// It begins its next step, if it does not know that it will fail.
 bool PeerValues::begins(std::uint32_t learner) {
-  if (!begins_alone_ || !machines_->is_told(learner)) return true;
+  if (!leaves(learner)) return true;
   if (!has(leaving_, learner)) leaving_.push_back(learner);
   leave_those_free();
   return false;
@@ -171,18 +172,25 @@ void PeerValues::admit(std::uint32_t learner, std::optional<std::uint64_t> step)
 }
 
 /// Nobody is left.  Those who have a copy begin anew, at that of the lowest-numbered of them, which
-/// the others copy who are up; if none has one, those do, at the initial model.
+/// the others copy who are up; if none has one, those do, at the initial model.  Who knows that it
+/// will fail leaves.
 void PeerValues::begin_anew() {
   constexpr double never = std::numeric_limits<double>::infinity();
   engine_.set(Happening::Kind::timer, never);
   engine_.set(Happening::Kind::look, never);
+  for (std::uint32_t learner = 0; learner < peers_.size(); ++learner)
+    if (machines_->is_told(learner)) machines_->leave(learner, time());
   const auto first = [this](Presence presence) {
-    return std::ranges::find(peers_, presence, &Peer::presence);
+    std::uint32_t learner = 0;
+    while (learner < peers_.size() &&
+           (peers_[learner].presence != presence || machines_->is_told(learner)))
+      ++learner;
+    return learner;
   };
-  const auto back = first(Presence::back);
-  const ValueId value = back == peers_.end() ? 0 : back->value;
-  const bool any = back != peers_.end() || first(Presence::copying) != peers_.end();
-  if (!any) {
+  const std::uint32_t back = first(Presence::back);
+  const bool has_copy = back < peers_.size();
+  const ValueId value = has_copy ? peers_[back].value : 0;
+  if (!has_copy && first(Presence::copying) == peers_.size()) {
     if (!machines_->is_any_left())
       standstill_ = "at time " + short_number(time(), 17) +
                     " all learners are down, and none of them comes back";
@@ -193,15 +201,15 @@ void PeerValues::begin_anew() {
   for (std::uint32_t learner = 0; learner < peers_.size(); ++learner) {
     Peer& peer = peers_[learner];
     peer.value = value;
-    if (peer.presence == Presence::copying && back == peers_.end()) peer.presence = Presence::back;
+    if (peer.presence == Presence::copying && !has_copy) peer.presence = Presence::back;
   }
   ++changes_;
   protocol_->start(*this);
-  if (present_.empty()) return;  // they know that they will fail
   for (std::uint32_t learner = 0; learner < peers_.size(); ++learner) {
     if (is_present(learner)) continue;
     protocol_->on_leave(*this, learner);
-    if (peers_[learner].presence == Presence::copying) copy(learner);
+    if (peers_[learner].presence == Presence::copying && !machines_->is_told(learner))
+      copy(learner);
     if (peers_[learner].presence == Presence::down) peers_[learner].value = 0;
   }
 }

@@ -86,6 +86,9 @@ class PeerValues final : public Owner, private Peers {
   void compute(std::uint32_t learner) override;
   void compute(std::uint32_t learner, std::uint64_t step) override;
   void compute_all() override;
+  bool leaves(std::uint32_t learner) const override {
+    return begins_alone_ && machines_ && machines_->is_told(learner);
+  }
   const GradientFacts* computing(std::uint32_t learner) const override;
   double due(std::uint32_t learner) const override { return engine_.due(learner); }
   ValueId value(std::uint32_t learner) const override { return peers_[learner].value; }

@@ -412,6 +412,27 @@ TEST_CASE("failing peers: who is told leaves between two steps, by hand") {
                              "4 update 6: 0"});
 }
 
+TEST_CASE("failing peers: who is told holds nobody up, by hand") {
+  // 0 has a copy at 1.75 and is told at 2.45; 1 fails at 2.5, and is back at 3.
+  Race anew = by_hand(R"({"kind": "all-reduce"})", 2, {1, 10, 1, 1, 1}, 1);
+  anew.transit.failures = failures({{0.25, 2.7}, {2.5}}, {{1}, {0.5}}, 0, 1.5);
+  CHECK(run_timing(anew).totals.time == 4);
+
+  // 0 would leave at 2, but for 1, which copies it from 1.75 on and fails at 2.1, to be back
+  // at 2.5.
+  Race copied =
+      by_hand(R"({"kind": "partial-reduce", "group": 2})", 2, std::vector<double>(100, 1.0), 3);
+  copied.transit.failures = failures({{3.2}, {0.25, 0.35}}, {{}, {1.5, 0.4}}, 0, 1.5);
+  CHECK(run_timing(copied).totals.time == 3.5);
+
+  // 0 is told at 0.5: at 1 it shows no value for a step that it does not make.
+  Race combined = by_hand(R"({"kind": "d-psgd", "graph": "complete", "order": "combine-first"})", 2,
+                          std::vector<double>(100, 1.0), 2);
+  combined.transit.failures = failures({{2}, {}}, {{}, {}}, 0, 1.5);
+  CHECK(log_of(combined) == Lines{"0-0.5 gossip 0 of 1", "0-0.5 gossip 1 of 0", "1 update 1: 0 1",
+                                  "1-1 gossip 1", "2 update 2: 1", "2-2 gossip 1"});
+}
+
 TEST_CASE("failing peers: who is told in time loses nothing") {
   for (const std::string& any : all_protocols) {
     const std::string protocol = protocol_of(any, 8);
